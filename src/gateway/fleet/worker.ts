@@ -1,0 +1,119 @@
+// A worker as the gateway knows it now. The fleet is the only writer; everyone else reads these
+// records by reference within one synchronous step and never keeps a field over an await.
+
+import type { WorkerConfig } from '../config/schema.ts'
+import type { BreakerState } from '../policy/breaker.ts'
+import type { CompiledPlacement } from '../policy/placement.ts'
+import type { Rates } from '../policy/throughput.ts'
+
+/** One model as /api/tags lists it. Equal records of several workers are one object. */
+export interface InstalledModel {
+  /** The worker's own spelling, always with a tag. */
+  name: string
+  /** Canonical key, see policy/model-name. */
+  key: string
+  digest: string
+  size: number
+  details: Readonly<Record<string, unknown>>
+  /** Absent before Ollama 0.30. */
+  capabilities: readonly string[] | undefined
+  contextLength: number | undefined
+  /** A stub that runs elsewhere. */
+  remoteHost: string | undefined
+  remoteModel: string | undefined
+}
+
+export interface Installed {
+  model: InstalledModel
+  modifiedAt: string
+}
+
+/** One resident model as /api/ps lists it. */
+export interface LoadedModel {
+  name: string
+  key: string
+  digest: string
+  size: number
+  sizeVram: number
+  /** Undefined before Ollama 0.10. */
+  contextLength: number | undefined
+  expiresAt: string
+  details: Readonly<Record<string, unknown>>
+}
+
+/** Never read is a state of its own: requests may go there, an empty inventory refuses them. */
+export type Inventory =
+  | { state: 'unknown'; error: string | undefined }
+  | {
+      state: 'known'
+      models: ReadonlyMap<string, Installed>
+      /** Monotonic time of the last good answer. */
+      readAt: number
+      /** Why the newest refresh failed; the answer before it is kept. */
+      error: string | undefined
+    }
+
+export type Loaded =
+  | { state: 'unknown'; error: string | undefined }
+  | {
+      state: 'known'
+      models: ReadonlyMap<string, LoadedModel>
+      readAt: number
+      error: string | undefined
+    }
+
+/** What POST /api/show said of one model on one worker, for one digest. */
+export interface ModelInfo {
+  digest: string
+  capabilities: readonly string[] | undefined
+  /** The trained maximum. */
+  contextMax: number | undefined
+  /** PARAMETER num_ctx of the Modelfile. */
+  modelfileNumCtx: number | undefined
+}
+
+export interface Address {
+  /** Origin and path prefix without a trailing slash, no credentials. */
+  url: string
+  /** The IP that the last probe reached. */
+  ip: string | undefined
+  lastError: string | undefined
+}
+
+export type Health =
+  /** Not probed yet: requests wait for the end of the first probe. */
+  | { state: 'starting' }
+  | { state: 'up'; sinceMono: number }
+  | { state: 'down'; sinceMono: number; sinceWall: number; error: string }
+
+export interface Telemetry {
+  vramUsedBytes: number | undefined
+  vramTotalBytes: number | undefined
+  /** 0 to 1. */
+  gpuUtilization: number | undefined
+}
+
+export interface Worker {
+  readonly name: string
+  /** Place in the config; the first worker that has a model gives its row in merged lists. */
+  readonly index: number
+  readonly config: WorkerConfig
+  readonly addresses: readonly Address[]
+  /** Index into addresses of the one new requests use; undefined while none answers. */
+  readonly current: number | undefined
+  readonly health: Health
+  readonly version: string | undefined
+  readonly draining: boolean
+  readonly placement: CompiledPlacement
+  readonly placementLayer: 'config' | 'override'
+  readonly inventory: Inventory
+  readonly loaded: Loaded
+  readonly info: ReadonlyMap<string, ModelInfo>
+  readonly breaker: BreakerState
+  /** Model key → monotonic time until which a failed load keeps that model away from here. */
+  readonly loadCoolDowns: ReadonlyMap<string, number>
+  readonly rates: ReadonlyMap<string, Rates>
+  readonly telemetry: Telemetry | undefined
+  /** Monotonic time the next periodic probe is due; undefined with probes off. */
+  readonly nextProbeAt: number | undefined
+}
