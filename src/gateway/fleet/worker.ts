@@ -5,6 +5,9 @@ import type { WorkerConfig } from '../config/schema.ts'
 import type { BreakerState } from '../policy/breaker.ts'
 import type { CompiledPlacement } from '../policy/placement.ts'
 import type { Rates } from '../policy/throughput.ts'
+import type { Health } from '../policy/worker-health.ts'
+
+export type { Health } from '../policy/worker-health.ts'
 
 /** One model as /api/tags lists it. Equal records of several workers are one object. */
 export interface InstalledModel {
@@ -79,12 +82,6 @@ export interface Address {
   ip: string | undefined
   lastError: string | undefined
 }
-
-export type Health =
-  /** Not probed yet: requests wait for the end of the first probe. */
-  | { state: 'starting' }
-  | { state: 'up'; sinceMono: number }
-  | { state: 'down'; sinceMono: number; sinceWall: number; error: string }
 
 export interface Telemetry {
   vramUsedBytes: number | undefined
