@@ -39,7 +39,11 @@ export function nextTryAt(state: BreakerState): number | undefined {
 }
 
 /** A transport fault on a request. Late faults of requests from before it opened change nothing. */
-export function breakerFault(state: BreakerState, limits: BreakerLimits, now: number): BreakerState {
+export function breakerFault(
+  state: BreakerState,
+  limits: BreakerLimits,
+  now: number,
+): BreakerState {
   switch (breakerGate(state, now)) {
     case 'open':
       return state
