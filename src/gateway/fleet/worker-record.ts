@@ -1,0 +1,324 @@
+// One worker's record and how an event changes it. Only the fleet calls this; it is a file of its
+// own because the table of events is long.
+
+import type { WorkerConfig } from '../config/schema.ts'
+import { breakerAnswer, breakerFault, closedBreaker } from '../policy/breaker.ts'
+import type { BreakerLimits } from '../policy/breaker.ts'
+import { compilePlacement } from '../policy/placement.ts'
+import { learn, noRates } from '../policy/throughput.ts'
+import type { Rates } from '../policy/throughput.ts'
+import { nextHealth } from '../policy/worker-health.ts'
+import type { Health, HealthEvent, Now } from '../policy/worker-health.ts'
+import type { FleetEvent, InstalledRow, ProbeResult } from './fleet-event.ts'
+import type { Address, Installed, ModelInfo, Worker } from './worker.ts'
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+export interface WorkerRecord extends Mutable<Worker> {
+  /** Failed periodic rounds in a row. */
+  misses: number
+  /** With probes off: where the address was that failed last. */
+  restedFrom: number
+  /** The current address as operators were told it last. */
+  announced: Address | undefined
+}
+
+/** What a change depends on besides the event. */
+export interface ChangeContext {
+  now: Now
+  breaker: BreakerLimits
+  /** Bytes of an answer flow from the worker now. */
+  alive: boolean
+}
+
+/** How long a failed load keeps a model away from a worker. */
+export const LOAD_COOL_DOWN_MS = 30_000
+
+export type WorkerEvent = Exclude<FleetEvent, { type: 'configured' }>
+
+/** A worker of which only the config is known. With probes off it counts as up. */
+export function newRecord(config: WorkerConfig, index: number, now: Now): WorkerRecord {
+  const probed = config.probe.interval !== 'off'
+  return {
+    name: config.name,
+    index,
+    config,
+    addresses: config.urls.map(newAddress),
+    current: probed ? undefined : 0,
+    health: probed ? { state: 'starting' } : { state: 'up', sinceMono: now.mono },
+    version: undefined,
+    draining: false,
+    placement: compilePlacement(config.model_placement),
+    placementLayer: 'config',
+    inventory: { state: 'unknown', error: undefined },
+    loaded: { state: 'unknown', error: undefined },
+    info: new Map(),
+    breaker: closedBreaker,
+    loadCoolDowns: new Map(),
+    rates: new Map(),
+    telemetry: undefined,
+    nextProbeAt: undefined,
+    misses: 0,
+    restedFrom: 0,
+    announced: undefined,
+  }
+}
+
+/** The worker under a changed config: what is known of it and of its addresses stays. */
+export function reconfigure(record: WorkerRecord, config: WorkerConfig, index: number, now: Now) {
+  const before = record.addresses
+  const currentUrl = record.current === undefined ? undefined : before[record.current]?.url
+  record.index = index
+  record.config = config
+  record.addresses = config.urls.map(
+    (url) => before.find((address) => address.url === url) ?? newAddress(url),
+  )
+  const kept = currentUrl === undefined ? -1 : config.urls.indexOf(currentUrl)
+  record.current = kept === -1 ? undefined : kept
+  if (kept === -1 && record.health.state === 'up') record.health = { state: 'starting' }
+  if (config.probe.interval === 'off' && record.current === undefined) {
+    record.current = 0
+    record.health = { state: 'up', sinceMono: now.mono }
+  }
+  if (record.placementLayer === 'config') {
+    record.placement = compilePlacement(config.model_placement)
+  }
+}
+
+/** Changes the record as the event says. False where nothing is different afterwards. */
+export function changeRecord(
+  record: WorkerRecord,
+  event: WorkerEvent,
+  context: ChangeContext,
+): boolean {
+  switch (event.type) {
+    case 'probed':
+      return probed(record, event.address, event.result)
+    case 'round_ended':
+    case 'transport_fault':
+    case 'silent':
+    case 'answered':
+    case 'rested':
+      return judged(record, event, context)
+    case 'probe_planned':
+      record.nextProbeAt = event.at
+      return true
+    case 'draining':
+      if (record.draining === event.draining) return false
+      record.draining = event.draining
+      return true
+    case 'placed':
+      record.placement = event.placement
+      record.placementLayer = event.layer
+      return true
+    case 'telemetry':
+      record.telemetry = event.telemetry
+      return true
+    case 'tags_read':
+    case 'tags_failed':
+    case 'loaded_read':
+    case 'loaded_failed':
+    case 'shown':
+    case 'load_failed':
+    case 'model_missing':
+    case 'learned':
+    case 'rates_restored':
+      return learned(record, event, context.now)
+  }
+}
+
+type JudgedEvent = Extract<
+  WorkerEvent,
+  { type: 'round_ended' | 'transport_fault' | 'silent' | 'answered' | 'rested' }
+>
+
+/** Events that say whether the worker is there. */
+function judged(record: WorkerRecord, event: JudgedEvent, context: ChangeContext): boolean {
+  switch (event.type) {
+    case 'round_ended':
+      return roundEnded(record, event, context)
+    case 'silent':
+      setError(record, event.address, event.error)
+      return lost(record, event, context)
+    case 'transport_fault':
+      setError(record, event.address, event.error)
+      record.breaker = breakerFault(record.breaker, context.breaker, context.now.mono)
+      if (record.config.probe.interval === 'off') lost(record, event, context)
+      return true
+    case 'answered': {
+      const breaker = breakerAnswer(record.breaker, context.now.mono)
+      const cooled = without(record.loadCoolDowns, event.model)
+      if (breaker === record.breaker && cooled === record.loadCoolDowns) return false
+      record.breaker = breaker
+      record.loadCoolDowns = cooled
+      return true
+    }
+    case 'rested':
+      if (record.config.probe.interval !== 'off' || record.health.state === 'up') return false
+      // Nothing was probed: the next address has its turn, as the failed one had.
+      record.current = (record.restedFrom + 1) % record.addresses.length
+      record.health = { state: 'up', sinceMono: context.now.mono }
+      return true
+  }
+}
+
+function roundEnded(
+  record: WorkerRecord,
+  event: Extract<WorkerEvent, { type: 'round_ended' }>,
+  context: ChangeContext,
+): boolean {
+  if (event.answered === undefined) {
+    const { failures_to_down } = record.config.probe
+    return setHealth(record, context, {
+      type: 'unanswered',
+      error: event.error,
+      periodic: event.periodic,
+      failuresToDown: failures_to_down,
+    })
+  }
+  const address = record.addresses.findIndex(({ url }) => url === event.answered)
+  // The config changed during the round: the next one asks the addresses of now.
+  if (address === -1) return false
+  return setHealth(record, context, { type: 'answered', address })
+}
+
+function lost(
+  record: WorkerRecord,
+  event: { address: string; error: string },
+  context: ChangeContext,
+): boolean {
+  const address = record.addresses.findIndex(({ url }) => url === event.address)
+  if (address === -1) return true
+  const probesOff = record.config.probe.interval === 'off'
+  record.restedFrom = address
+  const addresses = probesOff ? 1 : record.addresses.length
+  setHealth(record, context, { type: 'lost', address, error: event.error, addresses })
+  return true
+}
+
+function setHealth(record: WorkerRecord, context: ChangeContext, event: HealthEvent): boolean {
+  const { health, current, misses } = record
+  const next = nextHealth({ health, current, misses }, event, context.now, context.alive)
+  record.health = next.health
+  record.current = next.current
+  record.misses = next.misses
+  return !sameHealth(health, next.health) || current !== next.current
+}
+
+function sameHealth(a: Health, b: Health): boolean {
+  return a.state === b.state && (a.state !== 'down' || b.state !== 'down' || a.error === b.error)
+}
+
+function probed(record: WorkerRecord, url: string, result: ProbeResult): boolean {
+  const index = record.addresses.findIndex((address) => address.url === url)
+  const before = record.addresses[index]
+  if (before === undefined) return false
+  const after: Address = result.ok
+    ? { url, ip: result.ip ?? before.ip, lastError: undefined }
+    : { ...before, lastError: result.error }
+  const newVersion = result.ok && result.version !== undefined && result.version !== record.version
+  if (after.ip === before.ip && after.lastError === before.lastError && !newVersion) return false
+  record.addresses = record.addresses.with(index, after)
+  if (result.ok && newVersion) {
+    // Another version may read the same model differently: what it showed is asked again.
+    if (record.version !== undefined) record.info = new Map()
+    record.version = result.version
+  }
+  return true
+}
+
+function setError(record: WorkerRecord, url: string, error: string): void {
+  record.addresses = record.addresses.map((address) =>
+    address.url === url ? { ...address, lastError: error } : address,
+  )
+}
+
+type LearnedEvent = Exclude<
+  WorkerEvent,
+  JudgedEvent | { type: 'probed' | 'probe_planned' | 'draining' | 'placed' | 'telemetry' }
+>
+
+/** Events that say what the worker has and can do. */
+function learned(record: WorkerRecord, event: LearnedEvent, now: Now): boolean {
+  switch (event.type) {
+    case 'tags_read':
+      return tagsRead(record, event.installed, now)
+    case 'tags_failed':
+      return failed(record, 'inventory', event.error)
+    case 'loaded_read': {
+      const models =
+        event.loaded !== undefined
+          ? new Map(event.loaded.map((model) => [model.key, model]))
+          : record.loaded.state === 'known'
+            ? record.loaded.models
+            : new Map()
+      record.loaded = { state: 'known', models, readAt: now.mono, error: undefined }
+      return true
+    }
+    case 'loaded_failed':
+      return failed(record, 'loaded', event.error)
+    case 'shown':
+      record.info = new Map(record.info).set(event.model, event.info)
+      return true
+    case 'load_failed':
+      record.loadCoolDowns = new Map(
+        [...record.loadCoolDowns].filter(([, until]) => until > now.mono),
+      ).set(event.model, now.mono + LOAD_COOL_DOWN_MS)
+      return true
+    case 'model_missing':
+      if (record.inventory.state === 'unknown') return false
+      record.inventory = {
+        ...record.inventory,
+        models: without(record.inventory.models, event.model),
+      }
+      return true
+    case 'learned': {
+      const before = record.rates.get(event.model) ?? noRates
+      const after = learn(before, event.sample, now.wall)
+      if (after === before) return false
+      record.rates = new Map(record.rates).set(event.model, after)
+      return true
+    }
+    case 'rates_restored':
+      record.rates = new Map<string, Rates>([...event.rates, ...record.rates])
+      return true
+  }
+}
+
+function failed(record: WorkerRecord, what: 'inventory' | 'loaded', error: string): boolean {
+  if (record[what].error === error) return false
+  if (what === 'inventory') record.inventory = { ...record.inventory, error }
+  else record.loaded = { ...record.loaded, error }
+  return true
+}
+
+function tagsRead(
+  record: WorkerRecord,
+  rows: readonly InstalledRow[] | undefined,
+  now: Now,
+): boolean {
+  const before = record.inventory.state === 'known' ? record.inventory.models : new Map()
+  const models: ReadonlyMap<string, Installed> =
+    rows === undefined ? before : new Map(rows.map((row) => [row.model.key, row]))
+  record.inventory = { state: 'known', models, readAt: now.mono, error: undefined }
+  if (rows === undefined) return true
+  // What another digest showed says nothing about this one.
+  const info = [...record.info].filter(([key, shown]) => isOf(shown, models.get(key)))
+  if (info.length !== record.info.size) record.info = new Map(info)
+  return true
+}
+
+function isOf(shown: ModelInfo, installed: Installed | undefined): boolean {
+  return installed !== undefined && installed.model.digest === shown.digest
+}
+
+function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {
+  if (!map.has(key)) return map
+  const rest = new Map(map)
+  rest.delete(key)
+  return rest
+}
+
+function newAddress(url: string): Address {
+  return { url, ip: undefined, lastError: undefined }
+}
