@@ -10,7 +10,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
   d: 86_400_000,
 }
-const DURATION = /^(?<amount>\d+(?:\.\d+)?)(?<unit>ms|s|m|h|d)$/
+const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/
 const DURATION_HINT = 'use a string with a unit, as in "10s"'
 
 /** A fixed bound for what nothing else bounds: a timer of Node ends at 2^31 ms (24.8 days). */
@@ -18,7 +18,7 @@ const LONGEST = '24d'
 
 /** Milliseconds of `"250ms"`, `"10s"`, `"10m"`, `"24h"` or `"7d"`; undefined for anything else. */
 export function durationMs(text: string): number | undefined {
-  const { amount, unit } = DURATION.exec(text)?.groups ?? {}
+  const [, amount, unit] = DURATION.exec(text) ?? []
   const factor = UNIT_MS[unit ?? '']
   return amount === undefined || factor === undefined ? undefined : Number(amount) * factor
 }
@@ -29,7 +29,14 @@ export function duration(min = '0s', max = LONGEST) {
     .string({ error: DURATION_HINT })
     .regex(DURATION, { error: DURATION_HINT, abort: true })
     .refine((text) => inBounds(text, min, max), { error: `must be between ${min} and ${max}` })
+    .meta({ shortest: min, longest: max })
     .transform((text) => durationMs(text) ?? 0)
+}
+
+/** The shortest way to write so many milliseconds: 90000 is `"90s"`, 60000 is `"1m"`. */
+export function durationText(ms: number): string {
+  const unit = Object.keys(UNIT_MS).findLast((name) => ms % (UNIT_MS[name] ?? 1) === 0) ?? 'ms'
+  return ms === 0 ? '0s' : `${ms / (UNIT_MS[unit] ?? 1)}${unit}`
 }
 
 function inBounds(text: string, min: string, max: string): boolean {

@@ -48,7 +48,7 @@ const Inventory = z.strictObject({
 const KeepAliveTime = z
   .union([z.literal('-1').transform(() => -1), Duration])
   .nullable()
-  .default(null)
+  .prefault(null)
 
 const KeepAlive = z.strictObject({
   max: KeepAliveTime.meta({

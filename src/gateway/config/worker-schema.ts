@@ -73,7 +73,7 @@ const WorkerName = z
   .string()
   .normalize('NFC')
   .regex(/^[\p{L}\p{M}\p{N}._-]{1,63}$/u, 'use 1 to 63 letters, digits, ".", "-" or "_"')
-  .regex(/^(?!all$)/i, '"all" means every worker and cannot be the name of one')
+  .refine((name) => name.toLowerCase() !== 'all', '"all" means every worker, so it names none')
 
 /** The framing of a request is the gateway's own; these headers would break it. */
 const OWN_HEADERS =
@@ -162,8 +162,9 @@ export const WorkerInput = z.strictObject({
 type Written = z.output<typeof WorkerInput>
 
 /** One worker: `urls` always, without credentials, which have become a header. */
-export const Worker = WorkerInput.superRefine(checkAddresses).transform(
-  ({ url, urls, headers, ...rest }) => {
+export const Worker = WorkerInput.superRefine(checkAddresses)
+  .meta({ oneOf: [{ required: ['url'] }, { required: ['urls'] }] })
+  .transform(({ url, urls, headers, ...rest }) => {
     const addresses = (urls ?? [url ?? '']).map(readWorkerAddress).filter((address) => address.ok)
     const authorization = addresses.find((address) => address.authorization)?.authorization
     return {
@@ -171,8 +172,7 @@ export const Worker = WorkerInput.superRefine(checkAddresses).transform(
       urls: addresses.map((address) => address.url),
       headers: authorization === undefined ? headers : { authorization, ...headers },
     }
-  },
-)
+  })
 
 function checkAddresses(worker: Written, context: z.RefinementCtx): void {
   const { url, urls, headers } = worker

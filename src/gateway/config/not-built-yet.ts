@@ -1,0 +1,100 @@
+// Keys whose part of the gateway is not built yet. They are accepted at their default and refused
+// at anything else, so that no setting is ever silently without effect. Building a part deletes
+// its rows here.
+
+import { isDeepStrictEqual } from 'node:util'
+import { durationMs } from './fields.ts'
+import { knownKeys } from './known-keys.ts'
+import type { Problem } from './problem.ts'
+import { childPath } from './problem.ts'
+
+export interface NotBuiltYet {
+  /** As in `workers[].nvidia_smi`; a section stands for itself, not for the keys in it. */
+  path: string
+  /** What is missing. */
+  part: string
+  /** Values that work already, besides the default. */
+  works?: readonly unknown[]
+}
+
+export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
+  { path: 'workers[].default_context_tokens', part: 'context guard' },
+  { path: 'workers[].context_limits', part: 'context guard' },
+  { path: 'workers[].nvidia_smi', part: 'GPU telemetry' },
+  { path: 'workers[].nvidia_gpu', part: 'GPU telemetry' },
+  { path: 'workers[].telemetry_url', part: 'GPU telemetry' },
+  { path: 'model_capabilities.mode', part: 'preflight' },
+  { path: 'model_capabilities.cache_ttl', part: 'preflight' },
+  { path: 'model_capabilities.context_guard', part: 'context guard' },
+  { path: 'model_capabilities.context.max_requested_tokens', part: 'context guard' },
+  { path: 'model_capabilities.context.default_worker_tokens', part: 'context guard' },
+  { path: 'model_capabilities.context.estimation_margin_percent', part: 'context guard' },
+  { path: 'model_capabilities.context.vision_reserve_tokens_per_image', part: 'context guard' },
+  { path: 'aliases', part: 'aliases' },
+  { path: 'fallbacks', part: 'fallbacks' },
+  { path: 'auth.mode', part: 'keys', works: ['open'] },
+  { path: 'auth.anonymous', part: 'keys' },
+  { path: 'auth.trust_identity_headers', part: 'actors' },
+  { path: 'auth.openwebui_jwt_secret', part: 'actors' },
+  { path: 'tenants[].name', part: 'tenants', works: ['default'] },
+  { path: 'tenants[].weight', part: 'tenants' },
+  { path: 'tenants[].max_in_flight', part: 'tenants' },
+  { path: 'tenants[].credits', part: 'credits' },
+  { path: 'tenants[].actor_credits', part: 'credits' },
+  { path: 'tenants[].credit_window', part: 'credits' },
+  { path: 'tenants[].allowed_models', part: 'model access lists' },
+  { path: 'tenants[].denied_models', part: 'model access lists' },
+  { path: 'tenants[].priority', part: 'tenants' },
+  { path: 'keep_alive.max', part: 'keep_alive limits' },
+  { path: 'keep_alive.override', part: 'keep_alive limits' },
+  { path: 'num_ctx.policy', part: 'context guard' },
+  { path: 'otel.endpoint', part: 'tracing' },
+]
+
+/** A problem for each value of the written config that would have no effect yet. */
+export function notBuiltYet(raw: unknown, table = NOT_BUILT_YET): Problem[] {
+  const nodes = new Map(knownKeys().map(({ path, node }) => [path, node]))
+  return table.flatMap((row) => {
+    const accepted = [nodes.get(row.path)?.default, ...(row.works ?? [])]
+    return placesOf(raw, row.path)
+      .filter(({ value }) => !accepted.some((other) => sameValue(value, other)))
+      .map(({ path }) => ({
+        path,
+        message: `not built yet: ${row.part}`,
+        suggestion: 'leave it out',
+      }))
+  })
+}
+
+interface Place {
+  path: string
+  value: unknown
+}
+
+/** Where a path such as `workers[].name` occurs in a written config. */
+function placesOf(raw: unknown, pattern: string): Place[] {
+  const steps = pattern.replaceAll('[]', '.[]').split('.')
+  return steps.reduce<Place[]>(
+    (places, step) => places.flatMap((place) => into(place, step)),
+    [{ path: '', value: raw }],
+  )
+}
+
+function into({ path, value }: Place, step: string): Place[] {
+  if (step === '[]') {
+    const items: unknown[] = Array.isArray(value) ? value : []
+    return items.map((item, index) => ({ path: childPath(path, index), value: item }))
+  }
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value)
+    .filter(([key]) => key === step)
+    .map(([key, item]: [string, unknown]) => ({ path: childPath(path, key), value: item }))
+}
+
+/** `"60s"` and `"1m"` are one value. */
+function sameValue(a: unknown, b: unknown): boolean {
+  if (typeof a === 'string' && typeof b === 'string' && durationMs(a) !== undefined) {
+    return durationMs(a) === durationMs(b)
+  }
+  return isDeepStrictEqual(a, b)
+}
