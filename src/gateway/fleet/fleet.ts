@@ -9,7 +9,8 @@ import type { WorkerConfig } from '../config/schema.ts'
 import type { Now } from '../policy/worker-health.ts'
 import type { FleetEvent, FleetLog, FleetSettings } from './fleet-event.ts'
 import { changeRecord, newRecord, reconfigure } from './worker-record.ts'
-import type { WorkerEvent, WorkerRecord } from './worker-record.ts'
+import type { WorkerEvent } from './worker-knowledge.ts'
+import type { WorkerRecord } from './worker-record.ts'
 import type { Worker } from './worker.ts'
 
 export interface FleetDeps {

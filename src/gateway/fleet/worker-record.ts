@@ -5,14 +5,12 @@ import type { WorkerConfig } from '../config/schema.ts'
 import { breakerAnswer, breakerFault, closedBreaker } from '../policy/breaker.ts'
 import type { BreakerLimits } from '../policy/breaker.ts'
 import { compilePlacement } from '../policy/placement.ts'
-import { learn, noRates } from '../policy/throughput.ts'
-import type { Rates } from '../policy/throughput.ts'
 import { nextHealth } from '../policy/worker-health.ts'
 import type { Health, HealthEvent, Now } from '../policy/worker-health.ts'
-import type { FleetEvent, InstalledRow, ProbeResult } from './fleet-event.ts'
-import type { Address, Installed, ModelInfo, Worker } from './worker.ts'
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+import type { ProbeResult } from './fleet-event.ts'
+import { changeKnowledge, isKnowledge, without } from './worker-knowledge.ts'
+import type { Mutable, WorkerEvent } from './worker-knowledge.ts'
+import type { Address, Worker } from './worker.ts'
 
 export interface WorkerRecord extends Mutable<Worker> {
   /** Failed periodic rounds in a row. */
@@ -30,11 +28,6 @@ export interface ChangeContext {
   /** Bytes of an answer flow from the worker now. */
   alive: boolean
 }
-
-/** How long a failed load keeps a model away from a worker. */
-export const LOAD_COOL_DOWN_MS = 30_000
-
-export type WorkerEvent = Exclude<FleetEvent, { type: 'configured' }>
 
 /** A worker of which only the config is known. With probes off it counts as up. */
 export function newRecord(config: WorkerConfig, index: number, now: Now): WorkerRecord {
@@ -91,6 +84,7 @@ export function changeRecord(
   event: WorkerEvent,
   context: ChangeContext,
 ): boolean {
+  if (isKnowledge(event)) return changeKnowledge(record, event, context.now)
   switch (event.type) {
     case 'probed':
       return probed(record, event.address, event.result)
@@ -114,16 +108,6 @@ export function changeRecord(
     case 'telemetry':
       record.telemetry = event.telemetry
       return true
-    case 'tags_read':
-    case 'tags_failed':
-    case 'loaded_read':
-    case 'loaded_failed':
-    case 'shown':
-    case 'load_failed':
-    case 'model_missing':
-    case 'learned':
-    case 'rates_restored':
-      return learned(record, event, context.now)
   }
 }
 
@@ -231,92 +215,6 @@ function setError(record: WorkerRecord, url: string, error: string): void {
   record.addresses = record.addresses.map((address) =>
     address.url === url ? { ...address, lastError: error } : address,
   )
-}
-
-type LearnedEvent = Exclude<
-  WorkerEvent,
-  JudgedEvent | { type: 'probed' | 'probe_planned' | 'draining' | 'placed' | 'telemetry' }
->
-
-/** Events that say what the worker has and can do. */
-function learned(record: WorkerRecord, event: LearnedEvent, now: Now): boolean {
-  switch (event.type) {
-    case 'tags_read':
-      return tagsRead(record, event.installed, now)
-    case 'tags_failed':
-      return failed(record, 'inventory', event.error)
-    case 'loaded_read': {
-      const models =
-        event.loaded !== undefined
-          ? new Map(event.loaded.map((model) => [model.key, model]))
-          : record.loaded.state === 'known'
-            ? record.loaded.models
-            : new Map()
-      record.loaded = { state: 'known', models, readAt: now.mono, error: undefined }
-      return true
-    }
-    case 'loaded_failed':
-      return failed(record, 'loaded', event.error)
-    case 'shown':
-      record.info = new Map(record.info).set(event.model, event.info)
-      return true
-    case 'load_failed':
-      record.loadCoolDowns = new Map(
-        [...record.loadCoolDowns].filter(([, until]) => until > now.mono),
-      ).set(event.model, now.mono + LOAD_COOL_DOWN_MS)
-      return true
-    case 'model_missing':
-      if (record.inventory.state === 'unknown') return false
-      record.inventory = {
-        ...record.inventory,
-        models: without(record.inventory.models, event.model),
-      }
-      return true
-    case 'learned': {
-      const before = record.rates.get(event.model) ?? noRates
-      const after = learn(before, event.sample, now.wall)
-      if (after === before) return false
-      record.rates = new Map(record.rates).set(event.model, after)
-      return true
-    }
-    case 'rates_restored':
-      record.rates = new Map<string, Rates>([...event.rates, ...record.rates])
-      return true
-  }
-}
-
-function failed(record: WorkerRecord, what: 'inventory' | 'loaded', error: string): boolean {
-  if (record[what].error === error) return false
-  if (what === 'inventory') record.inventory = { ...record.inventory, error }
-  else record.loaded = { ...record.loaded, error }
-  return true
-}
-
-function tagsRead(
-  record: WorkerRecord,
-  rows: readonly InstalledRow[] | undefined,
-  now: Now,
-): boolean {
-  const before = record.inventory.state === 'known' ? record.inventory.models : new Map()
-  const models: ReadonlyMap<string, Installed> =
-    rows === undefined ? before : new Map(rows.map((row) => [row.model.key, row]))
-  record.inventory = { state: 'known', models, readAt: now.mono, error: undefined }
-  if (rows === undefined) return true
-  // What another digest showed says nothing about this one.
-  const info = [...record.info].filter(([key, shown]) => isOf(shown, models.get(key)))
-  if (info.length !== record.info.size) record.info = new Map(info)
-  return true
-}
-
-function isOf(shown: ModelInfo, installed: Installed | undefined): boolean {
-  return installed !== undefined && installed.model.digest === shown.digest
-}
-
-function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {
-  if (!map.has(key)) return map
-  const rest = new Map(map)
-  rest.delete(key)
-  return rest
 }
 
 function newAddress(url: string): Address {

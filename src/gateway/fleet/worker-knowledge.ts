@@ -1,0 +1,128 @@
+// What is known of one worker's models (installed, loaded, shown, how fast, which just failed to
+// load) and how an event changes it. Whether the worker is there is not its subject.
+
+import { learn, noRates } from '../policy/throughput.ts'
+import type { Rates } from '../policy/throughput.ts'
+import type { Now } from '../policy/worker-health.ts'
+import type { FleetEvent, InstalledRow } from './fleet-event.ts'
+import type { Installed, ModelInfo, Worker } from './worker.ts'
+
+export type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+type Known = Mutable<Worker>
+
+/** Every event about one worker. */
+export type WorkerEvent = Exclude<FleetEvent, { type: 'configured' }>
+
+export type KnowledgeEvent = Extract<
+  WorkerEvent,
+  {
+    type:
+      | 'tags_read'
+      | 'tags_failed'
+      | 'loaded_read'
+      | 'loaded_failed'
+      | 'shown'
+      | 'load_failed'
+      | 'model_missing'
+      | 'learned'
+      | 'rates_restored'
+  }
+>
+
+/** How long a failed load keeps a model away from a worker. */
+const LOAD_COOL_DOWN_MS = 30_000
+
+const KNOWLEDGE: ReadonlySet<WorkerEvent['type']> = new Set<KnowledgeEvent['type']>([
+  'tags_read',
+  'tags_failed',
+  'loaded_read',
+  'loaded_failed',
+  'shown',
+  'load_failed',
+  'model_missing',
+  'learned',
+  'rates_restored',
+])
+
+export function isKnowledge(event: WorkerEvent): event is KnowledgeEvent {
+  return KNOWLEDGE.has(event.type)
+}
+
+/** Changes the record as the event says. False where nothing is different afterwards. */
+export function changeKnowledge(record: Known, event: KnowledgeEvent, now: Now): boolean {
+  switch (event.type) {
+    case 'tags_read':
+      return tagsRead(record, event.installed, now)
+    case 'tags_failed':
+      return failed(record, 'inventory', event.error)
+    case 'loaded_read': {
+      const models =
+        event.loaded !== undefined
+          ? new Map(event.loaded.map((model) => [model.key, model]))
+          : record.loaded.state === 'known'
+            ? record.loaded.models
+            : new Map()
+      record.loaded = { state: 'known', models, readAt: now.mono, error: undefined }
+      return true
+    }
+    case 'loaded_failed':
+      return failed(record, 'loaded', event.error)
+    case 'shown':
+      record.info = new Map(record.info).set(event.model, event.info)
+      return true
+    case 'load_failed':
+      record.loadCoolDowns = new Map(
+        [...record.loadCoolDowns].filter(([, until]) => until > now.mono),
+      ).set(event.model, now.mono + LOAD_COOL_DOWN_MS)
+      return true
+    case 'model_missing':
+      if (record.inventory.state === 'unknown') return false
+      record.inventory = {
+        ...record.inventory,
+        models: without(record.inventory.models, event.model),
+      }
+      return true
+    case 'learned': {
+      const before = record.rates.get(event.model) ?? noRates
+      const after = learn(before, event.sample, now.wall)
+      if (after === before) return false
+      record.rates = new Map(record.rates).set(event.model, after)
+      return true
+    }
+    case 'rates_restored':
+      record.rates = new Map<string, Rates>([...event.rates, ...record.rates])
+      return true
+  }
+}
+
+function failed(record: Known, what: 'inventory' | 'loaded', error: string): boolean {
+  if (record[what].error === error) return false
+  if (what === 'inventory') record.inventory = { ...record.inventory, error }
+  else record.loaded = { ...record.loaded, error }
+  return true
+}
+
+function tagsRead(record: Known, rows: readonly InstalledRow[] | undefined, now: Now): boolean {
+  const before = record.inventory.state === 'known' ? record.inventory.models : new Map()
+  const models: ReadonlyMap<string, Installed> =
+    rows === undefined ? before : new Map(rows.map((row) => [row.model.key, row]))
+  record.inventory = { state: 'known', models, readAt: now.mono, error: undefined }
+  if (rows === undefined) return true
+  // What another digest showed says nothing about this one.
+  const info = [...record.info].filter(([key, shown]) => isOf(shown, models.get(key)))
+  if (info.length !== record.info.size) record.info = new Map(info)
+  return true
+}
+
+function isOf(shown: ModelInfo, installed: Installed | undefined): boolean {
+  return installed !== undefined && installed.model.digest === shown.digest
+}
+
+/** The same map where it lacks the key anyway. */
+export function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {
+  if (!map.has(key)) return map
+  const rest = new Map(map)
+  rest.delete(key)
+  return rest
+}
