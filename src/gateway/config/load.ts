@@ -17,8 +17,6 @@ import { schemaProblems } from './schema-problems.ts'
 import { Config } from './schema.ts'
 import { soundParts } from './sound-parts.ts'
 
-export type { Problem } from './problem.ts'
-
 export interface LoadedConfig {
   ok: true
   config: Config
@@ -127,30 +125,33 @@ function withDefaultWorker(raw: unknown, env: Env): WithWorker {
     return { raw, warnings: [] }
   }
   const listen = 'listen' in raw ? String(raw.listen) : Config.shape.listen.parse(undefined)
-  const { url, warnings } = ollamaHost(env['OLLAMA_HOST'], listen)
-  return { raw: { ...raw, workers: [{ name: 'ollama', url }] }, warnings }
+  const { worker, warnings } = ollamaHost(env['OLLAMA_HOST'], listen)
+  return { raw: { ...raw, workers: [{ name: 'ollama', ...worker }] }, warnings }
 }
 
 const OLLAMA_DEFAULT = 'http://127.0.0.1:11434'
 
+interface DefaultWorker {
+  worker: { url: string; headers?: { authorization: string } }
+  warnings: Problem[]
+}
+
 /** `OLLAMA_HOST` says where a server listens; 0.0.0.0 there means this machine for a client. */
-function ollamaHost(
-  text: string | undefined,
-  listen: string,
-): { url: string; warnings: Problem[] } {
+function ollamaHost(text: string | undefined, listen: string): DefaultWorker {
   const trimmed = (text ?? '').trim().replace(/^["']|["']$/g, '')
-  if (trimmed === '') return { url: OLLAMA_DEFAULT, warnings: [] }
-  const instead = (why: string) => ({
-    url: OLLAMA_DEFAULT,
+  if (trimmed === '') return { worker: { url: OLLAMA_DEFAULT }, warnings: [] }
+  const instead = (why: string): DefaultWorker => ({
+    worker: { url: OLLAMA_DEFAULT },
     warnings: [{ path: 'workers', message: `OLLAMA_HOST is not used: ${why}` }],
   })
   const address = readWorkerAddress(trimmed.startsWith(':') ? `127.0.0.1${trimmed}` : trimmed)
   if (!address.ok) return instead(address.why)
-  const url = new URL(trimmed.includes('://') ? trimmed : `http://${address.url.slice(7)}`)
+  const url = new URL(address.url)
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
   if (url.hostname === '[::]') url.hostname = '[::1]'
-  const own = readListenAddress(listen)
-  const isOwn = String(own?.port) === url.port && isLoopback(url.hostname)
+  const isOwn = String(readListenAddress(listen)?.port) === url.port && isLoopback(url.hostname)
   if (isOwn) return instead('it is where this gateway listens')
-  return { url: url.href.replace(/\/$/, ''), warnings: [] }
+  const { authorization } = address
+  const headers = authorization === undefined ? {} : { headers: { authorization } }
+  return { worker: { url: url.href.replace(/\/$/, ''), ...headers }, warnings: [] }
 }
