@@ -47,6 +47,7 @@ export type Fault =
   | { code: 'worker_incomplete'; worker: string; bytesSent: number }
   | { code: 'worker_silent'; worker: string; silentMs: number }
   | { code: 'cancelled_by_operator'; operator: string }
+  | { code: 'internal'; requestId: string }
 
 export type FaultCode = Fault['code']
 
@@ -75,6 +76,7 @@ const STATUS: Record<FaultCode, number> = {
   worker_incomplete: 502,
   worker_silent: 504,
   cancelled_by_operator: 503,
+  internal: 500,
 }
 
 /** An operational failure. Anything else that is thrown is a bug and ends its request with 500. */
@@ -121,6 +123,8 @@ function messageOf(fault: Fault): string {
       return `worker "${fault.worker}" sent nothing for ${seconds(fault.silentMs)} and was given up`
     case 'cancelled_by_operator':
       return `the request was cancelled by an operator (${fault.operator})`
+    case 'internal':
+      return `the gateway failed on this request; its log has the reason under request ${fault.requestId}`
     default:
       return admissionMessageOf(fault)
   }

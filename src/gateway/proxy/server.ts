@@ -1,0 +1,205 @@
+// The listener for clients: sockets, their limits, request ids, and the end of it all. What a
+// request means is decided elsewhere; here it only gets a context and an owner for its errors.
+
+import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Clock } from '../clock.ts'
+import type { ErrorForm } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import { sendFailure } from './answer.ts'
+import { answerBrokenRequest } from './broken-request.ts'
+import type { RequestContext } from './request-context.ts'
+import { readTarget } from './routes.ts'
+
+export interface ServerDeps {
+  clock: Clock
+  /** Answers one request. What it throws is a bug, unless it is a GatewayError. */
+  handle(ctx: RequestContext): void | Promise<void>
+  /** How failures are worded for a client of that path. */
+  errorForm(path: string, req: IncomingMessage): ErrorForm
+  /** A handler threw: `path` is free of keys and query. */
+  onBug(ctx: RequestContext, error: unknown): void
+}
+
+export interface ClientServer {
+  listen(address: { host: string; port: number }): Promise<AddressInfo>
+  /** True from the beginning of stop(). */
+  readonly draining: boolean
+  /** Requests whose answer has not ended. */
+  readonly inFlight: number
+  /**
+   * Takes no new connections, lets running requests end for at most `drainMs`, then cuts what is
+   * left. Resolves with the number of requests that were cut; called again it only shortens the
+   * wait.
+   */
+  stop(drainMs: number): Promise<number>
+}
+
+/** A client has this long for the head of its request; the body has its own timer. */
+const HEADERS_TIMEOUT_MS = 30_000
+/** How often Node looks for heads that are late. */
+const LATE_CHECK_MS = 5_000
+/** Longer than what common clients keep idle connections for (Go and reqwest 90 s): no resets. */
+const KEEP_ALIVE_MS = 120_000
+/** Open WebUI's JWT and cookies fit many times; above it is 431. */
+const MAX_HEAD_BYTES = 64 * 1024
+/** Finds clients that vanished without a FIN, which would hold a slot for ever. */
+const TCP_PROBE_AFTER_MS = 60_000
+const MAX_CONNECTIONS = 20_000
+
+const SERVER_OPTIONS = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  connectionsCheckingInterval: LATE_CHECK_MS,
+  requestTimeout: 0,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  maxHeaderSize: MAX_HEAD_BYTES,
+  noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: TCP_PROBE_AFTER_MS,
+}
+
+export function createClientServer(deps: ServerDeps): ClientServer {
+  const server = createServer(SERVER_OPTIONS)
+  server.maxConnections = MAX_CONNECTIONS
+  const drain = drainOf(server)
+
+  function serve(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void {
+    const ctx = contextOf(deps.clock, req, res, expectsContinue)
+    res.setHeader('x-request-id', ctx.id)
+    res.setHeader('request-id', ctx.id)
+    // An error on a socket is followed by 'close', which is what everyone listens to.
+    res.on('error', ignoreSocketError)
+    req.on('error', ignoreSocketError)
+    if (!drain.admit(res)) {
+      const error = new GatewayError({ code: 'shutting_down' })
+      sendFailure(ctx, deps.errorForm(ctx.path, req), error)
+      return
+    }
+    void supervise(deps, ctx)
+  }
+
+  server.on('request', (req, res) => serve(req, res, false))
+  server.on('checkContinue', (req, res) => serve(req, res, true))
+  server.on('clientError', answerBrokenRequest)
+
+  return {
+    listen: (address) => listen(server, address),
+    get draining() {
+      return drain.draining
+    },
+    get inFlight() {
+      return drain.inFlight
+    },
+    stop: (drainMs) => drain.stop(drainMs),
+  }
+}
+
+function contextOf(
+  clock: Clock,
+  req: IncomingMessage,
+  res: ServerResponse,
+  expectsContinue: boolean,
+): RequestContext {
+  let waits = expectsContinue
+  return {
+    id: randomUUID(),
+    req,
+    res,
+    ...readTarget(req.url ?? '/'),
+    startedAt: clock.mono(),
+    acceptBody() {
+      if (waits && !res.headersSent) res.writeContinue()
+      waits = false
+    },
+  }
+}
+
+/** The last owner of a request's errors: nothing that one request does ends the process. */
+async function supervise(deps: ServerDeps, ctx: RequestContext): Promise<void> {
+  try {
+    await deps.handle(ctx)
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) deps.onBug(ctx, thrown)
+    const { req, res } = ctx
+    // Too late for a status, and the state of the stream is not known: no clean end.
+    if (res.headersSent) res.destroy()
+    else {
+      const error = thrown instanceof GatewayError ? thrown : internalError(ctx.id, thrown)
+      sendFailure(ctx, deps.errorForm(ctx.path, req), error)
+    }
+  }
+}
+
+function internalError(requestId: string, cause: unknown): GatewayError {
+  return new GatewayError({ code: 'internal', requestId }, { cause })
+}
+
+function ignoreSocketError(): void {}
+
+function listen(server: Server, { host, port }: { host: string; port: number }) {
+  const { promise, resolve, reject } = Promise.withResolvers<AddressInfo>()
+  server.once('error', reject)
+  server.listen({ host, port }, () => {
+    server.off('error', reject)
+    const address = server.address()
+    // A string is the path of a pipe, which this server never listens on.
+    if (address === null || typeof address === 'string') reject(new Error('no TCP address'))
+    else resolve(address)
+  })
+  return promise
+}
+
+interface Drain {
+  readonly draining: boolean
+  readonly inFlight: number
+  /** False once draining: the request is to be refused. Counts it either way until it ends. */
+  admit(res: ServerResponse): boolean
+  stop(drainMs: number): Promise<number>
+}
+
+function drainOf(server: Server): Drain {
+  const running = new Set<ServerResponse>()
+  const closed = Promise.withResolvers<number>()
+  let draining = false
+  let cut = 0
+  let timer: NodeJS.Timeout | undefined
+
+  function closeAll(): void {
+    cut = running.size
+    server.closeAllConnections()
+  }
+  function onEnd(res: ServerResponse): void {
+    running.delete(res)
+    // The connection counts as idle only after this event; a kept-alive one would hold the exit.
+    if (draining) setImmediate(() => server.closeIdleConnections())
+  }
+
+  return {
+    get draining() {
+      return draining
+    },
+    get inFlight() {
+      return running.size
+    },
+    admit(res) {
+      running.add(res)
+      res.once('close', () => onEnd(res))
+      if (draining) res.setHeader('connection', 'close')
+      return !draining
+    },
+    stop(drainMs) {
+      clearTimeout(timer)
+      timer = setTimeout(closeAll, drainMs)
+      if (draining) return closed.promise
+      draining = true
+      for (const res of running) if (!res.headersSent) res.setHeader('connection', 'close')
+      server.close(() => {
+        clearTimeout(timer)
+        closed.resolve(cut)
+      })
+      return closed.promise
+    },
+  }
+}
