@@ -30,6 +30,8 @@ export interface RequestFacts {
   softNeeds: readonly Need[]
   /** Characters of text that become prompt tokens, tool schemas included. */
   promptChars: number
+  /** Of these, what has to fit into one context: less only for a batch of embeddings. */
+  contextChars: number
   images: number
   /** Output tokens asked for; undefined where the client named no bound. */
   outputTokens: number | undefined
@@ -39,7 +41,10 @@ export interface RequestFacts {
   keepAlive: unknown
   /** The stream carries the worker's own usage numbers. */
   usageInStream: boolean
-  /** Text of the beginning of the conversation; its hash finds the worker with a warm prompt. */
+  /**
+   * Text of the beginning of the conversation, at most 4 KiB and the same in every later turn; its
+   * hash finds the worker with a warm prompt. Empty where nothing is worth finding again.
+   */
   conversation: string
   /** The `user` field, a session key of the body or metadata.user_id; vouched for by nobody. */
   user: string | undefined
@@ -66,8 +71,11 @@ export interface BodySpans {
 export interface ErrorForm {
   contentType: string
   body(error: GatewayError, requestId: string): string
-  /** The last event of a stream that broke after its first byte. */
-  streamTail(error: GatewayError, requestId: string): string
+  /**
+   * The last event of a stream that broke after its first byte. `sent` is the end of what the
+   * client has so far: an open frame is closed first, and numbered events go on from its number.
+   */
+  streamTail(error: GatewayError, requestId: string, sent?: Buffer): string
 }
 
 /** Token counts as a worker reported them; undefined where it said nothing. */
@@ -84,8 +92,10 @@ export interface Usage {
 export interface Ending {
   /** The dialect's terminator was seen: native done:true, [DONE], message_stop, response.completed. */
   complete: boolean
-  /** The worker's own error told inside the answer. */
+  /** The worker's own error. An answer with one is never complete, terminator or not. */
   error: string | undefined
+  /** The client has read the failure in the answer itself: it must not be told again. */
+  told: boolean
   usage: Usage
 }
 
@@ -94,6 +104,8 @@ export interface Dialect {
   errors: ErrorForm
   /** Framing of a streamed answer; `none` where the dialect never streams to the client. */
   framing: 'ndjson' | 'sse' | 'none'
+  /** A frame that says nothing and that every client skips; undefined where there is none. */
+  heartbeat: string | undefined
   /** Reads the facts of a decoded body. Throws GatewayError invalid_request in Ollama's wording. */
   read(body: Readonly<Record<string, unknown>>, path: string): RequestFacts
   /**

@@ -1,0 +1,94 @@
+// Anthropic's /v1/messages, which Claude Code speaks.
+
+import { conversationOf, isBackgroundTask, messagesOf, userOf } from './conversation.ts'
+import { emptyTally, tallyContent, tallyMessage, tallyTools, textOfContent } from './content.ts'
+import type { Dialect, Ending, Need, Usage } from './dialect.ts'
+import { anthropicErrors } from './anthropic-errors.ts'
+import {
+  compatUsage,
+  complete,
+  documentEnding,
+  errorText,
+  failed,
+  incomplete,
+  NO_USAGE,
+} from './ending.ts'
+import { SSE_HEARTBEAT } from './frames.ts'
+import {
+  field,
+  foldKeys,
+  list,
+  positiveInteger,
+  record,
+  text,
+  type JsonRecord,
+} from './json-fields.ts'
+import { parseObject } from './json-tail.ts'
+import { compatFacts } from './openai-facts.ts'
+import { hasUsage } from './openai-ending.ts'
+import { requestModel } from './request-model.ts'
+import { readSseTail } from './sse-tail.ts'
+
+type Fields = ReadonlyMap<string, unknown>
+
+export const anthropic: Dialect = {
+  name: 'anthropic',
+  errors: anthropicErrors,
+  framing: 'sse',
+  heartbeat: SSE_HEARTBEAT,
+
+  read(body, path) {
+    const fields = foldKeys(body)
+    const model = requestModel(fields, path)
+    const messages = messagesOf(fields)
+    const tools = list(fields.get('tools'))
+    const tally = emptyTally()
+    tallyContent(tally, fields.get('system'))
+    for (const message of messages) tallyMessage(tally, message)
+    tallyTools(tally, tools)
+
+    const needs: Need[] = ['completion']
+    if (tools.length > 0) needs.push('tools')
+    if (tally.images > 0) needs.push('vision')
+    return {
+      ...compatFacts(fields, model, tally),
+      needs,
+      softNeeds: thinkingAsked(fields) ? ['thinking'] : [],
+      outputTokens: positiveInteger(fields.get('max_tokens')),
+      usageInStream: true,
+      conversation: conversationOf(textOfContent(fields.get('system')), messages),
+      user: userOf(fields),
+      background: isBackgroundTask(messages),
+    }
+  },
+
+  ending: (tail, streamed) =>
+    streamed ? streamEnding(tail) : documentEnding(tail, usageOf, hasUsage),
+}
+
+/** Ollama drops it without a word on a model that cannot think. */
+function thinkingAsked(fields: Fields): boolean {
+  const type = text(field(record(fields.get('thinking')) ?? {}, 'type'))
+  if (type === 'disabled') return false
+  const effort = field(record(fields.get('output_config')) ?? {}, 'effort')
+  return type === 'enabled' || text(effort) !== ''
+}
+
+function streamEnding(tail: Buffer): Ending {
+  const events = readSseTail(tail).events.map(({ data }) => parseObject(data) ?? {})
+  const usage = lastUsage(events)
+  const error = events.find((event) => event['type'] === 'error' || event['error'] !== undefined)
+  if (error !== undefined) return failed(errorText(error['error']) ?? 'error', usage)
+  const stopped = events.some((event) => event['type'] === 'message_stop')
+  return stopped ? complete(usage) : incomplete(usage)
+}
+
+/** Of message_delta: message_start carries an estimate only. */
+function lastUsage(events: readonly JsonRecord[]): Usage {
+  const deltas = events.filter((event) => event['type'] === 'message_delta').map(usageOf)
+  return deltas.findLast((usage) => usage !== undefined) ?? NO_USAGE
+}
+
+function usageOf(object: JsonRecord): Usage | undefined {
+  return compatUsage(object['usage'])
+}
