@@ -93,7 +93,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   const [best] = candidates
     .map((candidate) => ({ candidate, edits: editDistance(plain, simplify(candidate)) }))
     .toSorted((a, b) => a.edits - b.edits)
-  const allowed = Math.max(1, Math.floor(plain.length / 3))
+  const allowed = Math.ceil(plain.length / 3)
   return best !== undefined && best.edits <= allowed ? best.candidate : undefined
 }
 

@@ -130,9 +130,6 @@ const Otel = z.strictObject({
 })
 
 export const Config = z.strictObject({
-  $schema: z.string().optional().meta({
-    description: 'Where an editor finds the JSON Schema of this file; the gateway ignores it.',
-  }),
   listen: Listen.default('127.0.0.1:11435').meta({
     unit: 'host:port',
     description:
@@ -185,7 +182,7 @@ export const Config = z.strictObject({
   cors: Cors.prefault({}).meta({ description: 'Which web pages may call the gateway.' }),
   storage: Storage.prefault({}).meta({ description: 'Where state is kept.' }),
   audit: Audit.prefault({}).meta({ description: 'The record of who changed what.' }),
-  otel: Otel.prefault({}).meta({ description: 'Tracing.' }),
+  otel: Otel.prefault({}).meta({ description: 'OpenTelemetry tracing.' }),
 })
 
 export type Config = z.infer<typeof Config>

@@ -40,7 +40,7 @@ export const Probe = z.strictObject({
     .meta({
       unit: 'duration',
       description:
-        'Pause between two probes of the worker. `"off"`: no periodic probe and no reading of tags or loaded models, which can keep a Mac awake; the worker counts as up until a request fails.',
+        'Pause between two probes of the worker. `"off"`: no periodic probe and no reading of tags or loaded models, which can keep a Mac awake; the worker counts as up, and a transport fault takes it down for `upstream.breaker.open`.',
     }),
   timeout: duration('100ms', '1m').prefault('3s').meta({
     unit: 'duration',

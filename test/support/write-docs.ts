@@ -1,0 +1,20 @@
+// Writes the generated pages of docs/. A test asserts that each is current.
+
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { configDocs } from './config-docs.ts'
+
+/** The root of the repository, from dist/test/support. */
+export const ROOT = path.join(import.meta.dirname, '..', '..', '..')
+
+/** Path from the root → what belongs there. */
+export const PAGES: Readonly<Record<string, () => string>> = {
+  'docs/config.md': configDocs,
+}
+
+if (process.argv[1] === import.meta.filename) {
+  for (const [file, make] of Object.entries(PAGES)) {
+    writeFileSync(path.join(ROOT, file), make())
+    console.log(`wrote ${file}`)
+  }
+}
