@@ -157,12 +157,12 @@ function sharedAddresses(workers: readonly SoundWorker[]): Problem[] {
   })
 }
 
-/** Base URLs of OpenAI clients end in /v1; a worker's address does not. */
+/** Base URLs of OpenAI clients end in /v1; a worker's address does not. It may hold a secret. */
 function apiSuffixes(worker: SoundWorker, index: number): Problem[] {
   return worker.addresses.flatMap(({ key, url }) => {
     const suffix = /\/(?:v1|api)$/i.exec(url)?.[0]
     if (suffix === undefined) return []
-    const suggestion = `write ${url.slice(0, -suffix.length)}`
+    const suggestion = `write it without ${suffix}`
     const message = `ends in ${suffix}, which the gateway adds itself`
     return [{ path: `workers[${index}].${key}`, message, suggestion }]
   })

@@ -20,10 +20,11 @@ export function effectiveConfig(
   fromEnv: readonly string[],
 ): Record<string, unknown> {
   const hidden = new Set(fromEnv.map((path) => path.replace(/\.url$/, '.urls[0]')))
+  const schema = configJsonSchema()
   return Object.fromEntries(
     Object.entries(config).map(([key, value]: [string, unknown]) => [
       key,
-      display(value, key, childNode(configJsonSchema(), key), hidden),
+      display(value, key, childNode(schema, key), hidden),
     ]),
   )
 }

@@ -349,11 +349,11 @@ test('all problems at once', () => {
 const WARNINGS: [config: unknown, text: string][] = [
   [
     worker({ url: 'http://w:1/v1' }),
-    'workers[0].url: ends in /v1, which the gateway adds itself (write http://w:1)',
+    'workers[0].url: ends in /v1, which the gateway adds itself (write it without /v1)',
   ],
   [
     { workers: [{ name: 'a', urls: ['http://w:1', 'http://w:1/x/api/'] }] },
-    'workers[0].urls[1]: ends in /api, which the gateway adds itself (write http://w:1/x)',
+    'workers[0].urls[1]: ends in /api, which the gateway adds itself (write it without /api)',
   ],
   [
     {
