@@ -61,7 +61,7 @@ function check(io: ConfigIo, named: string | undefined, json: boolean): void {
   const { file, loaded } = loadOrFail(io, named)
   const count = loaded.config.workers.length
   const workers = count === 1 ? '1 worker' : `${count} workers`
-  io.stdout.write(sanitiseLines(`${file ?? 'no config file: the defaults'} is valid, ${workers}`))
+  io.stdout.write(sanitiseLines(`${file ?? 'the default config'} is valid, ${workers}`))
   io.stdout.write('\n')
 }
 
