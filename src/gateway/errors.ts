@@ -46,6 +46,8 @@ export type Fault =
   | { code: 'worker_cut'; worker: string; bytesSent: number }
   | { code: 'worker_incomplete'; worker: string; bytesSent: number }
   | { code: 'worker_silent'; worker: string; silentMs: number }
+  /** A worker's own error that can only be told inside a stream that has begun. */
+  | { code: 'upstream_error'; worker: string; status: number; detail: string }
   | { code: 'cancelled_by_operator'; operator: string }
   | { code: 'internal'; requestId: string }
 
@@ -75,6 +77,7 @@ const STATUS: Record<FaultCode, number> = {
   worker_cut: 502,
   worker_incomplete: 502,
   worker_silent: 504,
+  upstream_error: 502,
   cancelled_by_operator: 503,
   internal: 500,
 }
@@ -90,7 +93,7 @@ export class GatewayError extends Error {
   }
 
   get status(): number {
-    return STATUS[this.fault.code]
+    return this.fault.code === 'upstream_error' ? this.fault.status : STATUS[this.fault.code]
   }
 
   /** Whole seconds for Retry-After, where waiting can help. */
@@ -106,6 +109,7 @@ function messageOf(fault: Fault): string {
     case 'forbidden':
     case 'not_found':
     case 'credits_spent':
+    case 'upstream_error':
       return fault.detail
     case 'num_ctx_invalid':
       return `num_ctx for "${fault.model}": ${fault.detail}`

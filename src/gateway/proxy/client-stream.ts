@@ -1,0 +1,124 @@
+// The client's side of one answer: head once, then bytes as they come, then one end.
+//
+// Streamed bodies are framed here and written to the socket in one piece. ServerResponse would
+// write size line, data and line end as three; measured, that is a fifth of the CPU per chunk.
+
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+
+const CRLF = Buffer.from('\r\n')
+/** Above this a copy into one frame costs more than three writes. */
+const FRAME_COPY_BYTES = 16 * 1024
+
+export class ClientStream {
+  readonly #res: ServerResponse
+  readonly #http11: boolean
+  /** Frames are written here; undefined = through the response object. */
+  #socket: ServerResponse['socket'] | undefined
+  #bytesSent = 0
+
+  constructor(req: IncomingMessage, res: ServerResponse) {
+    this.#res = res
+    this.#http11 = req.httpVersionMajor === 1 && req.httpVersionMinor >= 1
+  }
+
+  get committed(): boolean {
+    return this.#res.headersSent
+  }
+
+  get gone(): boolean {
+    return this.#res.destroyed || this.#res.writableEnded
+  }
+
+  /** Body bytes handed over, framing not counted. */
+  get bytesSent(): number {
+    return this.#bytesSent
+  }
+
+  /** Bytes the client has not taken yet. */
+  get backlog(): number {
+    return this.#res.socket?.writableLength ?? this.#res.writableLength
+  }
+
+  /** A whole answer in one write. */
+  answer(status: number, headers: OutgoingHttpHeaders, body: Buffer | string): void {
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+    this.#bytesSent = length
+    this.#res.writeHead(status, { ...headers, 'content-length': length }).end(body)
+  }
+
+  /** The head of an answer whose length is not known; HTTP/1.0 gets it until the connection ends. */
+  startStream(status: number, headers: OutgoingHttpHeaders): void {
+    const res = this.#res
+    if (!this.#http11) {
+      res.writeHead(status, { ...headers, connection: 'close' })
+      return
+    }
+    res.writeHead(status, { ...headers, 'transfer-encoding': 'chunked' })
+    const { socket } = res
+    if (socket === null) return // a pipelined answer waits for the one before it
+    socket.cork()
+    res.flushHeaders()
+    process.nextTick(() => socket.uncork())
+    this.#socket = socket
+  }
+
+  /** The head of an answer with a known length; its bytes follow by `write`. */
+  startWithLength(status: number, headers: OutgoingHttpHeaders, length: number): void {
+    this.#res.writeHead(status, { ...headers, 'content-length': length })
+  }
+
+  write(chunk: Buffer): void {
+    if (chunk.length === 0) return
+    this.#bytesSent += chunk.length
+    const socket = this.#socket
+    if (socket === undefined || socket === null) {
+      this.#res.write(chunk)
+      return
+    }
+    const size = chunk.length.toString(16)
+    if (chunk.length > FRAME_COPY_BYTES) {
+      socket.cork()
+      socket.write(`${size}\r\n`, 'latin1')
+      socket.write(chunk)
+      socket.write(CRLF)
+      socket.uncork()
+      return
+    }
+    socket.write(framed(size, chunk))
+  }
+
+  end(): void {
+    this.#res.end()
+  }
+
+  /** Breaks the connection, so that a part is never taken for the whole. */
+  destroy(): void {
+    this.#res.destroy()
+  }
+
+  /** Calls back when the client has taken what was buffered, or has left. */
+  onceDrained(action: () => void): void {
+    const res = this.#res
+    const done = (): void => {
+      res.off('drain', done).off('close', done)
+      action()
+    }
+    res.once('drain', done).once('close', done)
+  }
+
+  get needsDrain(): boolean {
+    return this.#res.writableNeedDrain
+  }
+}
+
+function framed(size: string, chunk: Buffer): Buffer {
+  const head = size.length
+  const frame = Buffer.allocUnsafe(head + 4 + chunk.length)
+  for (let at = 0; at < head; at += 1) frame[at] = size.charCodeAt(at)
+  frame[head] = 0x0d
+  frame[head + 1] = 0x0a
+  chunk.copy(frame, head + 2)
+  frame[frame.length - 2] = 0x0d
+  frame[frame.length - 1] = 0x0a
+  return frame
+}

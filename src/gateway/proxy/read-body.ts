@@ -1,0 +1,161 @@
+// Reads a request body within its limits: bytes, silence, encoding. Nothing over 1 MiB is parsed
+// on the serving loop.
+
+import type { IncomingMessage } from 'node:http'
+import { promisify } from 'node:util'
+import { zstdDecompress } from 'node:zlib'
+import type { Clock } from '../clock.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import { parseBody } from './parse-body.ts'
+import type { LargeBody, ParserPool } from './parser-pool.ts'
+
+/** Above this a body is parsed by a thread: JSON.parse takes about 5 ms for 1 MiB. */
+const PARSE_ON_LOOP_BYTES = 1024 * 1024
+/** A client that sends nothing for this long in the middle of a body has gone. */
+const BODY_SILENCE_MS = 60_000
+/** Ollama's own cap for zstd bodies (ollama-api.md §3.5). */
+const ZSTD_OUTPUT_BYTES = 20 * 1024 * 1024
+
+export interface BodyReader {
+  clock: Clock
+  maxBytes: number
+  parsers: ParserPool
+}
+
+/** Throws GatewayError body_too_large, unsupported_encoding or invalid_request. */
+export async function readRequestBody(
+  reader: BodyReader,
+  req: IncomingMessage,
+  dialect: Dialect,
+  path: string,
+): Promise<LargeBody> {
+  const sent = await readBytes(reader, req)
+  const bytes = await decoded(sent, req.headers['content-encoding'], path)
+  if (bytes.length === 0) {
+    const detail = dialect.name === 'ollama' ? 'missing request body' : 'EOF'
+    throw new GatewayError({ code: 'invalid_request', detail })
+  }
+  if (dialect.name === 'openai-audio') return { bytes, parsed: readForm(dialect, req, bytes, path) }
+  if (bytes.length > PARSE_ON_LOOP_BYTES) return reader.parsers.parse(bytes, path)
+  return { bytes, parsed: parseBody(bytes, dialect, path) }
+}
+
+/** The whole body as sent. The length that was announced is judged before a byte is read. */
+export function readBytes(
+  { clock, maxBytes }: Pick<BodyReader, 'clock' | 'maxBytes'>,
+  req: IncomingMessage,
+): Promise<Buffer> {
+  const announced = Number(req.headers['content-length'])
+  if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes))
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const chunks: Buffer[] = []
+  let length = 0
+  let heardAt = clock.mono()
+  let timer = clock.after(BODY_SILENCE_MS, onTimer)
+
+  function onTimer(): void {
+    const silentMs = clock.mono() - heardAt
+    if (silentMs >= BODY_SILENCE_MS) {
+      done(() =>
+        reject(invalid(`the request body stopped after ${length} bytes for ${BODY_SILENCE_MS} ms`)),
+      )
+    } else {
+      timer = clock.after(BODY_SILENCE_MS - silentMs, onTimer)
+    }
+  }
+  function onData(chunk: Buffer): void {
+    heardAt = clock.mono()
+    length += chunk.length
+    if (length > maxBytes) done(() => reject(tooLarge(maxBytes)))
+    else chunks.push(chunk)
+  }
+  const onEnd = (): void => done(() => resolve(joined(chunks, length)))
+  const onClose = (): void => done(() => reject(invalid('the request body ended early')))
+  function done(settle: () => void): void {
+    timer.cancel()
+    req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
+    settle()
+  }
+  req.on('data', onData).once('end', onEnd).once('close', onClose).once('error', onClose)
+  return promise
+}
+
+function joined(chunks: readonly Buffer[], length: number): Buffer {
+  const [only] = chunks
+  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, length)
+}
+
+const decompress = promisify(zstdDecompress)
+
+/** Ollama takes zstd on its /v1 routes and nothing else anywhere (ollama-api.md §10). */
+async function decoded(
+  bytes: Buffer,
+  encoding: string | undefined,
+  path: string,
+): Promise<Buffer> {
+  const name = encoding?.trim().toLowerCase() ?? ''
+  if (name === '' || name === 'identity') return bytes
+  if (name !== 'zstd' || !path.startsWith('/v1/')) {
+    throw new GatewayError({ code: 'unsupported_encoding', encoding: name.slice(0, 40) })
+  }
+  try {
+    return await decompress(bytes, { maxOutputLength: ZSTD_OUTPUT_BYTES })
+  } catch (cause) {
+    throw new GatewayError(
+      {
+        code: 'invalid_request',
+        detail: `failed to decompress zstd body (limit ${ZSTD_OUTPUT_BYTES} bytes)`,
+      },
+      { cause },
+    )
+  }
+}
+
+/** Values of form parts that are text; a file is told by its size alone. */
+function readForm(
+  dialect: Dialect,
+  req: IncomingMessage,
+  bytes: Buffer,
+  path: string,
+): LargeBody['parsed'] {
+  const boundary = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(req.headers['content-type'] ?? '')
+  const name = boundary?.[1] ?? boundary?.[2]
+  if (name === undefined) throw invalid('failed to parse multipart form: no boundary')
+  const fields = formFields(bytes, Buffer.from(`--${name}`))
+  const whole = { start: 0, end: bytes.length }
+  return {
+    facts: dialect.read(fields, path),
+    spans: { whole, model: undefined, keepAlive: undefined, numCtx: undefined },
+  }
+}
+
+/** A text field longer than this is not one the gateway has to know. */
+const FORM_FIELD_BYTES = 64 * 1024
+
+function formFields(bytes: Buffer, delimiter: Buffer): Record<string, unknown> {
+  const fields: Record<string, unknown> = Object.create(null)
+  let at = bytes.indexOf(delimiter)
+  while (at !== -1) {
+    const headEnd = bytes.indexOf('\r\n\r\n', at)
+    const next = bytes.indexOf(delimiter, at + delimiter.length)
+    if (headEnd === -1 || next === -1 || headEnd > next) break
+    const head = bytes.toString('utf8', at, headEnd)
+    const field = /name="([^"]*)"/i.exec(head)?.[1]
+    const value = bytes.subarray(headEnd + 4, next - 2)
+    if (field !== undefined) {
+      const isFile = /filename="/i.test(head)
+      fields[field] = isFile ? { bytes: value.length } : value.toString('utf8', 0, FORM_FIELD_BYTES)
+    }
+    at = next
+  }
+  return fields
+}
+
+function tooLarge(limitBytes: number): GatewayError {
+  return new GatewayError({ code: 'body_too_large', limitBytes })
+}
+
+function invalid(detail: string): GatewayError {
+  return new GatewayError({ code: 'invalid_request', detail })
+}

@@ -1,0 +1,102 @@
+// Tells a busy worker from an absent one. Silence is judged by a probe to the request's own
+// address, never by the clock alone: a cold load or a long prefill is silent for minutes and
+// alive, a sleeping host completes the handshake and is gone.
+
+import type { Clock, Timer } from '../clock.ts'
+
+export type ProbeResult = { ok: true } | { ok: false; error: string }
+
+export interface SilenceLimits {
+  /** Silence after which the address is probed, and again each further such time. */
+  graceMs: number
+  /** Silence that ends the request however alive the worker is. */
+  timeoutMs: number
+}
+
+export type Silence =
+  | { kind: 'absent'; silentMs: number; error: string }
+  | { kind: 'timeout'; silentMs: number }
+
+export interface SilenceWatchDeps {
+  clock: Clock
+  probe(signal: AbortSignal): Promise<ProbeResult>
+  /** Called at most once; the watch is over then. */
+  onSilence(silence: Silence): void
+}
+
+export class SilenceWatch {
+  readonly #deps: SilenceWatchDeps
+  #limits: SilenceLimits
+  #heardAt: number
+  #timer: Timer | undefined
+  #probing: AbortController | undefined
+
+  constructor(deps: SilenceWatchDeps, limits: SilenceLimits) {
+    this.#deps = deps
+    this.#limits = limits
+    this.#heardAt = deps.clock.mono()
+    this.#arm(limits.graceMs)
+  }
+
+  get heardAt(): number {
+    return this.#heardAt
+  }
+
+  /** A byte came. Called for each chunk: it only notes the time. */
+  heard(): void {
+    this.#heardAt = this.#deps.clock.mono()
+  }
+
+  /** The first byte came: silence in mid-stream has its own limits. */
+  restart(limits: SilenceLimits): void {
+    this.#limits = limits
+    this.heard()
+    this.#arm(limits.graceMs)
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#probing?.abort()
+    this.#probing = undefined
+  }
+
+  #arm(ms: number): void {
+    this.#timer?.cancel()
+    this.#timer = this.#deps.clock.after(ms, () => this.#onTimer())
+  }
+
+  #silentMs(): number {
+    return this.#deps.clock.mono() - this.#heardAt
+  }
+
+  #onTimer(): void {
+    const { graceMs, timeoutMs } = this.#limits
+    const silentMs = this.#silentMs()
+    if (silentMs >= timeoutMs) {
+      this.#over({ kind: 'timeout', silentMs })
+    } else if (silentMs < Math.min(graceMs, timeoutMs)) {
+      this.#arm(Math.min(graceMs, timeoutMs) - silentMs)
+    } else {
+      this.#arm(Math.min(graceMs, timeoutMs - silentMs))
+      void this.#probe()
+    }
+  }
+
+  async #probe(): Promise<void> {
+    if (this.#probing !== undefined) return
+    const probing = new AbortController()
+    this.#probing = probing
+    const askedAt = this.#heardAt
+    const result = await this.#deps.probe(probing.signal)
+    if (this.#probing !== probing) return // stopped meanwhile
+    this.#probing = undefined
+    if (result.ok || this.#heardAt !== askedAt) return
+    this.#over({ kind: 'absent', silentMs: this.#silentMs(), error: result.error })
+  }
+
+  #over(silence: Silence): void {
+    this.stop()
+    this.#deps.onSilence(silence)
+  }
+}
