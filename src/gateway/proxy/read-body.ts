@@ -9,6 +9,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { parseBody } from './parse-body.ts'
 import type { LargeBody, ParserPool } from './parser-pool.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** Above this a body is parsed by a thread: JSON.parse takes about 5 ms for 1 MiB. */
 const PARSE_ON_LOOP_BYTES = 1024 * 1024
@@ -26,11 +27,11 @@ export interface BodyReader {
 /** Throws GatewayError body_too_large, unsupported_encoding or invalid_request. */
 export async function readRequestBody(
   reader: BodyReader,
-  req: IncomingMessage,
+  ctx: RequestContext,
   dialect: Dialect,
-  path: string,
 ): Promise<LargeBody> {
-  const sent = await readBytes(reader, req)
+  const { req, path } = ctx
+  const sent = await readBytes(reader, ctx)
   const bytes = await decoded(sent, req.headers['content-encoding'], path)
   if (bytes.length === 0) {
     const detail = dialect.name === 'ollama' ? 'missing request body' : 'EOF'
@@ -44,10 +45,11 @@ export async function readRequestBody(
 /** The whole body as sent. The length that was announced is judged before a byte is read. */
 export function readBytes(
   { clock, maxBytes }: Pick<BodyReader, 'clock' | 'maxBytes'>,
-  req: IncomingMessage,
+  { req, acceptBody }: Pick<RequestContext, 'req' | 'acceptBody'>,
 ): Promise<Buffer> {
   const announced = Number(req.headers['content-length'])
   if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes))
+  acceptBody()
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const chunks: Buffer[] = []
   let length = 0

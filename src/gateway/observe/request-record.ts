@@ -1,0 +1,36 @@
+// What is known of a request once it is over: metadata for the log, the metrics and the lists.
+// Never content, never a key.
+
+import type { DialectName } from '../dialects/dialect.ts'
+
+export interface RequestRecord {
+  id: string
+  dialect: DialectName
+  path: string
+  /** Canonical key; empty where the request was not read that far. */
+  model: string
+  tenant: string
+  actor: string
+  worker: string | undefined
+  outcome:
+    | 'ok'
+    | 'control'
+    | 'refused'
+    | 'failed'
+    | 'broken'
+    | 'client_gone'
+    | 'slow_client'
+    | 'cancelled'
+  /** Fault code, where one says more than the outcome. */
+  code: string | undefined
+  status: number | undefined
+  attempts: number
+  queueMs: number
+  /** From the grant of the slot to the worker's first byte. */
+  ttfbMs: number | undefined
+  durationMs: number
+  promptTokens: number
+  outputTokens: number
+  /** At least one of the counts is an estimate of the gateway. */
+  estimated: boolean
+}

@@ -1,0 +1,99 @@
+// Every request that is being handled: who, which model, where, how far. Operators see this list
+// and cancel from it; nothing here decides anything.
+
+import type { DialectName } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+
+export type RequestPhase = 'reading' | 'waiting' | 'starting' | 'streaming'
+
+export interface ActiveRequest {
+  readonly id: string
+  readonly dialect: DialectName
+  readonly path: string
+  /** Monotonic time of arrival. */
+  readonly receivedAt: number
+  readonly signal: AbortSignal
+  phase: RequestPhase
+  model: string
+  tenant: string
+  actor: string
+  worker: string | undefined
+  attempts: number
+  /** Monotonic times; undefined until they happen. */
+  grantedAt: number | undefined
+  firstByteAt: number | undefined
+  queueMs: number
+  /** Chunks of the answer so far: about one a token. */
+  chunks(): number
+  /** Monotonic time of the newest byte from the worker; undefined while there is no attempt. */
+  heardAt(): number | undefined
+}
+
+interface Entry extends ActiveRequest {
+  controller: AbortController
+}
+
+export class ActiveRequests {
+  readonly #entries = new Map<string, Entry>()
+
+  open(request: Pick<ActiveRequest, 'id' | 'dialect' | 'path' | 'receivedAt'>): ActiveRequest {
+    const controller = new AbortController()
+    const entry: Entry = {
+      ...request,
+      controller,
+      signal: controller.signal,
+      phase: 'reading',
+      model: '',
+      tenant: 'default',
+      actor: '',
+      worker: undefined,
+      attempts: 0,
+      grantedAt: undefined,
+      firstByteAt: undefined,
+      queueMs: 0,
+      chunks: () => 0,
+      heardAt: () => undefined,
+    }
+    this.#entries.set(request.id, entry)
+    return entry
+  }
+
+  close(request: ActiveRequest): void {
+    this.#entries.delete(request.id)
+  }
+
+  list(): readonly ActiveRequest[] {
+    return [...this.#entries.values()]
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** The client left: whatever is done for it ends. */
+  clientGone(request: ActiveRequest): void {
+    this.#entries.get(request.id)?.controller.abort(new ClientGone())
+  }
+
+  /** Ends a request from outside; its client is told who did it. False if there is none. */
+  cancel(id: string, operator: string): boolean {
+    const entry = this.#entries.get(id)
+    entry?.controller.abort(new GatewayError({ code: 'cancelled_by_operator', operator }))
+    return entry !== undefined
+  }
+
+  /** True while a byte of an answer came from this worker within `withinMs`. */
+  bytesFlowing(worker: string, now: number, withinMs: number): boolean {
+    for (const entry of this.#entries.values()) {
+      if (entry.worker !== worker || entry.firstByteAt === undefined) continue
+      const heardAt = entry.heardAt()
+      if (heardAt !== undefined && now - heardAt <= withinMs) return true
+    }
+    return false
+  }
+}
+
+/** The reason of an abort that needs no answer: nobody is there to read it. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone'
+}

@@ -1,0 +1,99 @@
+// The whole life of one inference request, from its first header to its last byte.
+
+import type { Dialect } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import { parseModelName } from '../policy/model-name.ts'
+import type { ActiveRequest } from './active-requests.ts'
+import { ClientGone } from './active-requests.ts'
+import { sendAnswer, sendFailure } from './answer.ts'
+import { ClientStream } from './client-stream.ts'
+import type { InferenceDeps, InferenceRequest } from './inference-deps.ts'
+import { InferenceRun } from './inference-run.ts'
+import { readRequestBody } from './read-body.ts'
+import type { RequestContext } from './request-context.ts'
+import { recordOf } from './request-outcome.ts'
+import type { Outcome } from './request-outcome.ts'
+
+export async function handleInference(
+  deps: InferenceDeps,
+  ctx: RequestContext,
+  dialect: Dialect,
+): Promise<void> {
+  const { id, path, startedAt } = ctx
+  const active = deps.active.open({ id, path, dialect: dialect.name, receivedAt: startedAt })
+  const onClose = (): void => deps.active.clientGone(active)
+  ctx.res.once('close', onClose)
+  const client = new ClientStream(ctx.req, ctx.res)
+  let request: InferenceRequest | undefined
+  let outcome: Outcome = { kind: 'failed', status: 500, code: 'internal' }
+  try {
+    request = await readRequest(deps, ctx, dialect)
+    outcome = await serve(deps, { request, active, client })
+  } catch (error) {
+    outcome = report(ctx, dialect, { client, active, error })
+  } finally {
+    ctx.res.off('close', onClose)
+    deps.active.close(active)
+    deps.done(recordOf({ outcome, active, request, dialect, now: deps.clock.mono() }))
+  }
+}
+
+interface Serving {
+  request: InferenceRequest
+  active: ActiveRequest
+  client: ClientStream
+}
+
+async function serve(deps: InferenceDeps, serving: Serving): Promise<Outcome> {
+  const { request, active } = serving
+  active.model = request.name.key
+  active.tenant = request.identity.tenant
+  active.actor = request.identity.actor
+  if (request.facts.kind === 'unload') {
+    const { status, contentType, body } = await deps.unload(request)
+    sendAnswer(request.ctx, { status, headers: { 'content-type': contentType }, body })
+    return { kind: 'control', status }
+  }
+  return await new InferenceRun(deps, serving).toTheEnd()
+}
+
+async function readRequest(
+  deps: InferenceDeps,
+  ctx: RequestContext,
+  dialect: Dialect,
+): Promise<InferenceRequest> {
+  const { clock, parsers } = deps
+  const reader = { clock, parsers, maxBytes: deps.config().admission.max_body_bytes }
+  const body = await readRequestBody(reader, ctx, dialect)
+  const { facts } = body.parsed
+  const parsed = parseModelName(facts.model)
+  if (!parsed.ok) throw new GatewayError({ code: 'invalid_request', detail: parsed.reason })
+  return { ...body, ctx, dialect, facts, name: parsed.name, identity: deps.identify(ctx, facts) }
+}
+
+interface Failing {
+  client: ClientStream
+  active: ActiveRequest
+  error: unknown
+}
+
+/** Tells the client in its own words what went wrong; before or inside the answer. */
+function report(ctx: RequestContext, dialect: Dialect, { client, active, error }: Failing): Outcome {
+  if (error instanceof ClientGone || (client.gone && !(error instanceof GatewayError))) {
+    return { kind: 'client_gone' }
+  }
+  if (!(error instanceof GatewayError)) throw error // a bug: the server logs it and answers 500
+  const { status } = error
+  const { code } = error.fault
+  if (ctx.res.destroyed) return { kind: 'client_gone' }
+  if (!client.committed) {
+    if (active.worker !== undefined) ctx.res.setHeader('x-ogw-attempts', active.attempts)
+    sendFailure(ctx, dialect.errors, error)
+  } else if (dialect.framing !== 'none') {
+    client.write(Buffer.from(dialect.errors.streamTail(error, ctx.id)))
+    client.end()
+  } else {
+    client.destroy()
+  }
+  return { kind: 'failed', status, code }
+}

@@ -1,0 +1,53 @@
+// Keeps a waiting SSE client's connection alive with comments, which SDKs skip. The first one
+// commits status 200; only comments are sent before the worker's first byte, so that another
+// worker may still take over. NDJSON has no such filler: a blank line breaks its clients.
+
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { Clock, Timer } from '../clock.ts'
+import type { ClientStream } from './client-stream.ts'
+
+const COMMENT = Buffer.from(': heartbeat\n\n')
+
+export class Heartbeat {
+  #timer: Timer | undefined
+  readonly #clock: Clock
+  readonly #client: ClientStream
+  readonly #everyMs: number
+  readonly #headers: () => OutgoingHttpHeaders
+
+  constructor(
+    clock: Clock,
+    client: ClientStream,
+    everyMs: number,
+    headers: () => OutgoingHttpHeaders,
+  ) {
+    this.#clock = clock
+    this.#client = client
+    this.#everyMs = everyMs
+    this.#headers = headers
+    this.#arm()
+  }
+
+  /** Called before the first byte of the answer: from then on frames may be open. */
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  #arm(): void {
+    this.#timer = this.#clock.after(this.#everyMs, () => this.#beat())
+  }
+
+  #beat(): void {
+    if (this.#client.gone) return
+    if (!this.#client.committed) {
+      this.#client.startStream(200, {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-cache',
+        ...this.#headers(),
+      })
+    }
+    this.#client.write(COMMENT)
+    this.#arm()
+  }
+}

@@ -1,0 +1,69 @@
+// What the handling of one inference request needs from the rest of the gateway, as functions:
+// a test's rig gives its own.
+
+import type { Dispatcher } from 'undici'
+import type { Admission, Ask } from '../admission/ask.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/schema.ts'
+import type { Dialect, RequestFacts } from '../dialects/dialect.ts'
+import type { WorkerFault } from '../fleet/worker-faults.ts'
+import type { FleetEvent } from '../fleet/fleet-event.ts'
+import type { ModelName } from '../policy/model-name.ts'
+import type { RequestRecord } from '../observe/request-record.ts'
+import type { ActiveRequests } from './active-requests.ts'
+import type { ParserPool } from './parser-pool.ts'
+import type { LargeBody } from './parser-pool.ts'
+import type { RequestContext } from './request-context.ts'
+import type { ProbeResult } from './silence-watch.ts'
+import type { UpstreamTarget } from './upstream-request.ts'
+
+/** Where an attempt goes: the worker's current address at the time of the grant. */
+export interface Upstream extends UpstreamTarget {
+  worker: string
+  address: string
+  dispatcher: Dispatcher
+  /** A connection of its own, for the one replay after a stale pooled socket. */
+  fresh(): Dispatcher
+}
+
+export interface Identity {
+  tenant: string
+  actor: string
+  /** The client's session; undefined = the conversation's beginning decides. */
+  session: string | undefined
+}
+
+export interface InferenceDeps {
+  clock: Clock
+  config(): Pick<Config, 'admission' | 'upstream'>
+  parsers: ParserPool
+  admission: Admission
+  active: ActiveRequests
+  /** Undefined while the worker has no address that answers. */
+  upstream(worker: string): Upstream | undefined
+  probe(worker: string, address: string, signal: AbortSignal): Promise<ProbeResult>
+  tell(event: FleetEvent): void
+  classify(status: number, body: string): WorkerFault
+  identify(ctx: RequestContext, facts: RequestFacts): Identity
+  unload(request: InferenceRequest): Promise<Answerable>
+  /** Books the request once it is over. What it throws changes nothing. */
+  done(record: RequestRecord): void
+}
+
+/** A whole answer that the gateway words itself. */
+export interface Answerable {
+  status: number
+  contentType: string
+  body: string
+}
+
+/** One request as it was read. */
+export interface InferenceRequest extends LargeBody {
+  ctx: RequestContext
+  dialect: Dialect
+  facts: RequestFacts
+  name: ModelName
+  identity: Identity
+}
+
+export type AskOf = (request: InferenceRequest, failed: ReadonlyMap<string, string>) => Ask

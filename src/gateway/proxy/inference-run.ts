@@ -1,0 +1,347 @@
+// One request from admission to its last byte, over as many attempts as the retry rules allow.
+// Never two attempts at once, never another after a byte has gone to the client.
+
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
+import type { Lease } from '../admission/ask.ts'
+import { GatewayError } from '../errors.ts'
+import type { Fault, WorkerReason } from '../errors.ts'
+import { decideNext } from '../policy/retry.ts'
+import type { AttemptFailure } from '../policy/retry.ts'
+import type { ActiveRequest } from './active-requests.ts'
+import { ClientGone } from './active-requests.ts'
+import { askOf } from './ask-of.ts'
+import { Attempt } from './attempt.ts'
+import type { AttemptResult } from './attempt.ts'
+import type { ClientStream } from './client-stream.ts'
+import { Heartbeat } from './heartbeat.ts'
+import type { InferenceDeps, InferenceRequest, Upstream } from './inference-deps.ts'
+import { failureOf, isStaleSocket, reasonOf } from './attempt-failure.ts'
+import { finishAnswer } from './finish-answer.ts'
+import type { Outcome } from './request-outcome.ts'
+import { answerHeaders, upstreamRequest } from './upstream-request.ts'
+
+interface Serving {
+  request: InferenceRequest
+  active: ActiveRequest
+  client: ClientStream
+}
+
+type Refused = Extract<AttemptResult, { kind: 'refused' }>
+
+/** Undefined: the attempt failed before a byte, and another may follow. */
+type Verdict = Outcome | undefined
+
+export class InferenceRun {
+  readonly #deps: InferenceDeps
+  readonly #serving: Serving
+  readonly #heartbeat: Heartbeat | undefined
+  /** Worker → how it failed this request, in the order of the attempts. */
+  readonly #failed = new Map<string, string>()
+  readonly #failures: AttemptFailure[] = []
+  #firstFailureAt: number | undefined
+  #refusal: { worker: string; answer: Refused } | undefined
+
+  constructor(deps: InferenceDeps, serving: Serving) {
+    this.#deps = deps
+    this.#serving = serving
+    const { request, client } = serving
+    if (request.dialect.framing === 'sse' && request.facts.stream) {
+      const everyMs = deps.config().admission.heartbeat
+      this.#heartbeat = new Heartbeat(deps.clock, client, everyMs, () => ({}))
+    }
+  }
+
+  async toTheEnd(): Promise<Outcome> {
+    try {
+      for (;;) {
+        using lease = await this.#admit()
+        const outcome = await this.#attempt(lease)
+        if (outcome !== undefined) return outcome
+        if (this.#over()) return this.#giveUp()
+      }
+    } catch (error) {
+      return this.#refusedAdmission(error)
+    } finally {
+      this.#heartbeat?.stop()
+    }
+  }
+
+  async #admit(): Promise<Lease> {
+    const { active, request } = this.#serving
+    active.phase = 'waiting'
+    active.worker = undefined
+    const { clock, admission, config } = this.#deps
+    const ask = askOf(request, {
+      failed: this.#failed,
+      maxWaitMs: config().admission.max_wait,
+      receivedAt: active.receivedAt,
+      now: clock.mono(),
+    })
+    const lease = await admission.request(ask, active.signal)
+    active.phase = 'starting'
+    active.worker = lease.worker
+    active.grantedAt = clock.mono()
+    active.queueMs += lease.queueMs
+    return lease
+  }
+
+  async #attempt(lease: Lease): Promise<Verdict> {
+    const upstream = this.#deps.upstream(lease.worker)
+    if (upstream === undefined) {
+      this.#note(lease.worker, { kind: 'transport' }, 'no address of it answers')
+      return undefined
+    }
+    this.#serving.active.attempts += 1
+    const result = await this.#send(lease, upstream, upstream.dispatcher)
+    if (!isStaleSocket(result)) return this.#judge(lease, upstream, result)
+    const fresh = upstream.fresh()
+    try {
+      return this.#judge(lease, upstream, await this.#send(lease, upstream, fresh))
+    } finally {
+      void fresh.close()
+    }
+  }
+
+  async #send(
+    lease: Lease,
+    upstream: Upstream,
+    dispatcher: Upstream['dispatcher'],
+  ): Promise<AttemptResult> {
+    const { deps, request, active, client } = this.#parts()
+    const { upstream: limits } = deps.config()
+    const load = sharedLoad(deps, { lease, active, request })
+    const attempt = new Attempt({
+      clock: deps.clock,
+      client,
+      streamed: request.facts.stream,
+      firstByte: { graceMs: limits.first_byte_grace, timeoutMs: limits.first_byte_timeout },
+      stream: { graceMs: limits.stream_idle_grace, timeoutMs: limits.stream_idle_timeout },
+      slowReaderBufferBytes: limits.slow_reader_buffer_bytes,
+      signal: load.signal,
+      probe: (signal) => deps.probe(upstream.worker, upstream.address, signal),
+      headersOf: (headers) => this.#headersOf(lease, headers),
+      onFirstByte: () => this.#firstByte(lease, load),
+      rewrite: undefined,
+    })
+    active.chunks = () => attempt.chunks
+    active.heardAt = () => attempt.heardAt
+    try {
+      dispatcher.dispatch(this.#upstreamRequest(upstream), attempt)
+    } catch (error) {
+      attempt.onResponseError(undefined, error instanceof Error ? error : new Error(String(error)))
+    }
+    try {
+      return await attempt.result
+    } finally {
+      load.close()
+    }
+  }
+
+  #upstreamRequest(upstream: Upstream) {
+    const { request, deps } = this.#parts()
+    const { ctx, bytes, parsed, name } = request
+    const spelling = deps.spelling(upstream.worker, name.key)
+    // The legacy route alone compares names with case (ollama-api.md T22).
+    const rename = ctx.path === '/api/embeddings' && spelling !== undefined
+    return upstreamRequest(upstream, {
+      path: ctx.path,
+      requestId: ctx.id,
+      clientHeaders: ctx.req.headers,
+      body: bytes,
+      spans: parsed.spans,
+      edits: rename ? { model: JSON.stringify(spelling) } : {},
+    })
+  }
+
+  #firstByte(lease: Lease, load: SharedLoad): void {
+    const { deps, request, active } = this.#parts()
+    this.#heartbeat?.stop()
+    active.phase = 'streaming'
+    active.firstByteAt = deps.clock.mono()
+    lease.begun()
+    deps.tell({ type: 'answered', worker: lease.worker, model: request.name.key })
+    load.begun()
+  }
+
+  #headersOf(lease: Lease, headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+    const { active } = this.#serving
+    const kept = answerHeaders(headers)
+    kept['x-ogw-worker'] = encodeURIComponent(lease.worker)
+    kept['x-ogw-queue-ms'] = Math.round(active.queueMs)
+    kept['x-ogw-attempts'] = active.attempts
+    return kept
+  }
+
+  #judge(lease: Lease, upstream: Upstream, result: AttemptResult): Verdict {
+    switch (result.kind) {
+      case 'relayed':
+        return finishAnswer(this.#deps, { ...this.#serving, upstream, lease, result })
+      case 'aborted':
+        throw this.#serving.active.signal.reason
+      case 'refused':
+        return this.#refused(upstream, result)
+      case 'failed': {
+        this.#tellFleet(upstream, result.fault)
+        this.#note(upstream.worker, failureOf(result.fault), reasonOf(result.fault))
+        return undefined
+      }
+    }
+  }
+
+  #tellFleet(upstream: Upstream, fault: Extract<AttemptResult, { kind: 'failed' }>['fault']): void {
+    const { worker, address } = upstream
+    const error = reasonOf(fault)
+    if (fault.cause === 'absent') this.#deps.tell({ type: 'silent', worker, address, error })
+    else if (fault.cause !== 'timeout') {
+      this.#deps.tell({ type: 'transport_fault', worker, address, error })
+    }
+  }
+
+  /** The worker answered with an error: some of them another worker may not have. */
+  #refused({ worker }: Upstream, answer: Refused): Verdict {
+    const { deps, request } = this.#parts()
+    const text = answer.body.toString('utf8')
+    const model = request.name.key
+    const fault = deps.classify(answer.status, text)
+    this.#refusal = { worker, answer }
+    switch (fault) {
+      case 'missing_model':
+        deps.tell({ type: 'model_missing', worker, model })
+        this.#note(worker, { kind: 'missing_model' }, 'says that it does not have the model')
+        return undefined
+      case 'busy':
+        deps.admission.hold(worker, model)
+        this.#note(undefined, { kind: 'busy' }, '')
+        return undefined
+      case 'load_failed':
+      case 'out_of_memory':
+      case 'runner_died': {
+        const error = `answered ${answer.status} (${fault.replaceAll('_', ' ')})`
+        deps.tell({ type: 'load_failed', worker, model, error })
+        this.#note(worker, { kind: 'load_failed' }, error)
+        return undefined
+      }
+      default:
+        if (answer.status === 502 || answer.status === 503 || answer.status === 504) {
+          this.#note(worker, { kind: 'worker_error' }, `answered ${answer.status}`)
+          return undefined
+        }
+        return this.#passRefusal(worker, answer)
+    }
+  }
+
+  #note(worker: string | undefined, failure: AttemptFailure, reason: string): void {
+    this.#failures.push(failure)
+    if (worker === undefined) return
+    this.#failed.set(worker, reason)
+    this.#firstFailureAt ??= this.#deps.clock.mono()
+  }
+
+  #over(): boolean {
+    const { upstream } = this.#deps.config()
+    return (
+      decideNext(this.#failures, {
+        maxAttempts: upstream.max_attempts,
+        budgetMs: upstream.retry_budget,
+        sinceFirstFailureMs:
+          this.#firstFailureAt === undefined ? 0 : this.#deps.clock.mono() - this.#firstFailureAt,
+      }) === 'give_up'
+    )
+  }
+
+  /** No further attempt: the worker's own words where there are some, else what happened where. */
+  #giveUp(): Outcome {
+    const { request } = this.#serving
+    const model = request.facts.model
+    const workers = [...this.#failed].map(([worker, reason]): WorkerReason => ({ worker, reason }))
+    const last = this.#failures.at(-1)?.kind
+    if (last === 'missing_model') {
+      throw new GatewayError({ code: 'model_not_installed', model, workers })
+    }
+    const refusal = this.#refusal
+    if (refusal !== undefined && last !== 'transport' && last !== 'silent' && last !== 'timeout') {
+      return this.#passRefusal(refusal.worker, refusal.answer)
+    }
+    const timedOut = this.#failures.some(({ kind }) => kind === 'silent' || kind === 'timeout')
+    const code: Fault['code'] = timedOut ? 'attempts_timed_out' : 'attempts_failed'
+    throw new GatewayError({ code, model, workers })
+  }
+
+  /** Admission found nobody else: what the attempts met says more than that nobody is left. */
+  #refusedAdmission(error: unknown): Outcome {
+    const exhausted =
+      error instanceof GatewayError &&
+      this.#failures.length > 0 &&
+      !['queue_timeout', 'queue_full', 'cancelled_by_operator', 'shutting_down'].includes(
+        error.fault.code,
+      )
+    if (!exhausted || this.#serving.client.bytesSent > 0 || isFinal(error)) throw error
+    return this.#giveUp()
+  }
+
+  /** A worker's error passes unchanged; inside a stream that a heartbeat began, as its event. */
+  #passRefusal(worker: string, answer: Refused): Outcome {
+    const { deps, client, active } = this.#parts()
+    const { status } = answer
+    if (client.committed) {
+      const detail = deps.errorText(answer.body.toString('utf8'))
+      throw new GatewayError({ code: 'upstream_error', worker, status, detail })
+    }
+    client.answer(
+      status,
+      {
+        ...answerHeaders(answer.headers),
+        'x-ogw-worker': encodeURIComponent(worker),
+        'x-ogw-attempts': active.attempts,
+      },
+      answer.body,
+    )
+    return { kind: 'refused', status }
+  }
+
+  #parts() {
+    return { deps: this.#deps, ...this.#serving }
+  }
+}
+
+const FINAL_CODES = ['attempts_failed', 'attempts_timed_out', 'upstream_error', 'model_not_installed']
+
+const isFinal = (error: GatewayError): boolean => FINAL_CODES.includes(error.fault.code)
+
+interface SharedLoad {
+  signal: AbortSignal
+  begun(): void
+  close(): void
+}
+
+/**
+ * Ends the attempt when its client leaves. Only while the model is being loaded and others wait
+ * for that load it goes on until the first byte: a real Ollama aborts the load with the request.
+ */
+function sharedLoad(
+  deps: InferenceDeps,
+  { lease, active, request }: { lease: Lease; active: ActiveRequest; request: InferenceRequest },
+): SharedLoad {
+  const controller = new AbortController()
+  let begun = false
+  let left = false
+  const onAbort = (): void => {
+    left = true
+    const wanted =
+      !begun &&
+      !lease.warm &&
+      active.signal.reason instanceof ClientGone &&
+      deps.admission.loadIsWanted(lease.worker, request.name.key)
+    if (!wanted) controller.abort(active.signal.reason)
+  }
+  if (active.signal.aborted) onAbort()
+  else active.signal.addEventListener('abort', onAbort, { once: true })
+  return {
+    signal: controller.signal,
+    begun() {
+      begun = true
+      if (left) controller.abort(active.signal.reason)
+    },
+    close: () => active.signal.removeEventListener('abort', onAbort),
+  }
+}
