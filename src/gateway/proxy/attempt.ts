@@ -143,6 +143,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
     else this.#inflater.end()
   }
 
+  /** The request could not even be handed over. */
+  notSent(error: unknown): void {
+    this.#failed(error instanceof Error ? error : new Error(String(error)))
+  }
+
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#failed(error)
   }

@@ -63,7 +63,13 @@ function ended(deps: InferenceDeps, finishing: Finishing, ending: Ending): Outco
       const model = request.name.key
       deps.tell({ type: 'load_failed', worker, model, error: ending.error.slice(0, 200) })
     }
-    client.end()
+    const { error: detail, told } = ending
+    if (told) client.end()
+    else
+      tellInside(
+        finishing,
+        new GatewayError({ code: 'upstream_error', worker, status: 502, detail }),
+      )
     return { kind: 'broken', code: 'worker_error', status, usage, chunks }
   }
   if (!ending.complete && request.facts.stream) {
@@ -92,17 +98,8 @@ function tellInside({ request, client, result }: Finishing, error: GatewayError)
     client.destroy() // a length was promised, or a document is open: only a break is honest
     return
   }
-  client.write(Buffer.from(closeFrame(framing, result.tail)))
   client.write(Buffer.from(errors.streamTail(error, request.ctx.id, result.tail)))
   client.end()
-}
-
-/** What an open frame needs so that the next one is read as its own. */
-function closeFrame(framing: 'ndjson' | 'sse', tail: Buffer): string {
-  if (tail.length === 0) return ''
-  const end = tail.toString('latin1', Math.max(0, tail.length - 4))
-  if (framing === 'ndjson') return end.endsWith('\n') ? '' : '\n'
-  return end.endsWith('\n\n') || end.endsWith('\r\n\r\n') ? '' : '\n\n'
 }
 
 function reasonOf(reason: unknown): GatewayError {

@@ -78,7 +78,11 @@ interface Failing {
 }
 
 /** Tells the client in its own words what went wrong; before or inside the answer. */
-function report(ctx: RequestContext, dialect: Dialect, { client, active, error }: Failing): Outcome {
+function report(
+  ctx: RequestContext,
+  dialect: Dialect,
+  { client, active, error }: Failing,
+): Outcome {
   if (error instanceof ClientGone || (client.gone && !(error instanceof GatewayError))) {
     return { kind: 'client_gone' }
   }

@@ -39,9 +39,7 @@ export async function unloadEverywhere(
   }
   const created = new Date(now()).toISOString().replace('Z', '000000Z')
   const work =
-    ctx.path === '/api/chat'
-      ? { message: { role: 'assistant', content: '' } }
-      : { response: '' }
+    ctx.path === '/api/chat' ? { message: { role: 'assistant', content: '' } } : { response: '' }
   return {
     status: 200,
     contentType: 'application/json; charset=utf-8',

@@ -2,29 +2,22 @@
 // commits status 200; only comments are sent before the worker's first byte, so that another
 // worker may still take over. NDJSON has no such filler: a blank line breaks its clients.
 
-import type { OutgoingHttpHeaders } from 'node:http'
 import type { Clock, Timer } from '../clock.ts'
 import type { ClientStream } from './client-stream.ts'
-
-const COMMENT = Buffer.from(': heartbeat\n\n')
 
 export class Heartbeat {
   #timer: Timer | undefined
   readonly #clock: Clock
   readonly #client: ClientStream
+  readonly #frame: Buffer
   readonly #everyMs: number
-  readonly #headers: () => OutgoingHttpHeaders
 
-  constructor(
-    clock: Clock,
-    client: ClientStream,
-    everyMs: number,
-    headers: () => OutgoingHttpHeaders,
-  ) {
+  /** `frame` is one that every client of the dialect skips. */
+  constructor(clock: Clock, client: ClientStream, frame: string, everyMs: number) {
     this.#clock = clock
     this.#client = client
+    this.#frame = Buffer.from(frame)
     this.#everyMs = everyMs
-    this.#headers = headers
     this.#arm()
   }
 
@@ -44,10 +37,9 @@ export class Heartbeat {
       this.#client.startStream(200, {
         'content-type': 'text/event-stream',
         'cache-control': 'no-cache',
-        ...this.#headers(),
       })
     }
-    this.#client.write(COMMENT)
+    this.#client.write(this.#frame)
     this.#arm()
   }
 }

@@ -2,11 +2,10 @@
 // a test's rig gives its own.
 
 import type { Dispatcher } from 'undici'
-import type { Admission, Ask } from '../admission/ask.ts'
+import type { Admission } from '../admission/ask.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import type { Dialect, RequestFacts } from '../dialects/dialect.ts'
-import type { WorkerFault } from '../fleet/worker-faults.ts'
 import type { FleetEvent } from '../fleet/fleet-event.ts'
 import type { ModelName } from '../policy/model-name.ts'
 import type { RequestRecord } from '../observe/request-record.ts'
@@ -43,7 +42,21 @@ export interface InferenceDeps {
   upstream(worker: string): Upstream | undefined
   probe(worker: string, address: string, signal: AbortSignal): Promise<ProbeResult>
   tell(event: FleetEvent): void
-  classify(status: number, body: string): WorkerFault
+  /** The worker's own spelling of a model it has installed. */
+  spelling(worker: string, modelKey: string): string | undefined
+  classify(
+    status: number,
+    body: string,
+  ):
+    | 'missing_model'
+    | 'busy'
+    | 'load_failed'
+    | 'out_of_memory'
+    | 'runner_died'
+    | 'client_fault'
+    | 'other'
+  /** The sentence in a worker's error body. */
+  errorText(body: string): string
   identify(ctx: RequestContext, facts: RequestFacts): Identity
   unload(request: InferenceRequest): Promise<Answerable>
   /** Books the request once it is over. What it throws changes nothing. */
@@ -65,5 +78,3 @@ export interface InferenceRequest extends LargeBody {
   name: ModelName
   identity: Identity
 }
-
-export type AskOf = (request: InferenceRequest, failed: ReadonlyMap<string, string>) => Ask

@@ -8,7 +8,6 @@ import type { Fault, WorkerReason } from '../errors.ts'
 import { decideNext } from '../policy/retry.ts'
 import type { AttemptFailure } from '../policy/retry.ts'
 import type { ActiveRequest } from './active-requests.ts'
-import { ClientGone } from './active-requests.ts'
 import { askOf } from './ask-of.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptResult } from './attempt.ts'
@@ -18,6 +17,8 @@ import type { InferenceDeps, InferenceRequest, Upstream } from './inference-deps
 import { failureOf, isStaleSocket, reasonOf } from './attempt-failure.ts'
 import { finishAnswer } from './finish-answer.ts'
 import type { Outcome } from './request-outcome.ts'
+import { sharedLoad } from './shared-load.ts'
+import type { SharedLoad } from './shared-load.ts'
 import { answerHeaders, upstreamRequest } from './upstream-request.ts'
 
 interface Serving {
@@ -45,9 +46,10 @@ export class InferenceRun {
     this.#deps = deps
     this.#serving = serving
     const { request, client } = serving
-    if (request.dialect.framing === 'sse' && request.facts.stream) {
+    const { heartbeat } = request.dialect
+    if (heartbeat !== undefined && request.facts.stream) {
       const everyMs = deps.config().admission.heartbeat
-      this.#heartbeat = new Heartbeat(deps.clock, client, everyMs, () => ({}))
+      this.#heartbeat = new Heartbeat(deps.clock, client, heartbeat, everyMs)
     }
   }
 
@@ -128,7 +130,7 @@ export class InferenceRun {
     try {
       dispatcher.dispatch(this.#upstreamRequest(upstream), attempt)
     } catch (error) {
-      attempt.onResponseError(undefined, error instanceof Error ? error : new Error(String(error)))
+      attempt.notSent(error)
     }
     try {
       return await attempt.result
@@ -304,44 +306,11 @@ export class InferenceRun {
   }
 }
 
-const FINAL_CODES = ['attempts_failed', 'attempts_timed_out', 'upstream_error', 'model_not_installed']
+const FINAL_CODES = [
+  'attempts_failed',
+  'attempts_timed_out',
+  'upstream_error',
+  'model_not_installed',
+]
 
 const isFinal = (error: GatewayError): boolean => FINAL_CODES.includes(error.fault.code)
-
-interface SharedLoad {
-  signal: AbortSignal
-  begun(): void
-  close(): void
-}
-
-/**
- * Ends the attempt when its client leaves. Only while the model is being loaded and others wait
- * for that load it goes on until the first byte: a real Ollama aborts the load with the request.
- */
-function sharedLoad(
-  deps: InferenceDeps,
-  { lease, active, request }: { lease: Lease; active: ActiveRequest; request: InferenceRequest },
-): SharedLoad {
-  const controller = new AbortController()
-  let begun = false
-  let left = false
-  const onAbort = (): void => {
-    left = true
-    const wanted =
-      !begun &&
-      !lease.warm &&
-      active.signal.reason instanceof ClientGone &&
-      deps.admission.loadIsWanted(lease.worker, request.name.key)
-    if (!wanted) controller.abort(active.signal.reason)
-  }
-  if (active.signal.aborted) onAbort()
-  else active.signal.addEventListener('abort', onAbort, { once: true })
-  return {
-    signal: controller.signal,
-    begun() {
-      begun = true
-      if (left) controller.abort(active.signal.reason)
-    },
-    close: () => active.signal.removeEventListener('abort', onAbort),
-  }
-}

@@ -31,6 +31,13 @@ export function inflaterFor(
   }
 }
 
+/** True for the codings that an answer is freed of on its way. */
+export function isUndone(encoding: string | undefined): boolean {
+  return encoding !== undefined && UNDONE.has(encoding.trim().toLowerCase())
+}
+
+const UNDONE: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br'])
+
 function decompressor(encoding: string): Transform | undefined {
   const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH } = constants
   switch (encoding) {

@@ -51,7 +51,10 @@ export class ParserPool {
     if (this.#threads.length < MAX_THREADS) return this.#start()
     const [first, ...others] = this.#threads
     if (first === undefined) return this.#start()
-    return others.reduce((best, next) => (next.pending.size < best.pending.size ? next : best), first)
+    return others.reduce(
+      (best, next) => (next.pending.size < best.pending.size ? next : best),
+      first,
+    )
   }
 
   #start(): Thread {

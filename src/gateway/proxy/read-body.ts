@@ -91,11 +91,7 @@ function joined(chunks: readonly Buffer[], length: number): Buffer {
 const decompress = promisify(zstdDecompress)
 
 /** Ollama takes zstd on its /v1 routes and nothing else anywhere (ollama-api.md §10). */
-async function decoded(
-  bytes: Buffer,
-  encoding: string | undefined,
-  path: string,
-): Promise<Buffer> {
+async function decoded(bytes: Buffer, encoding: string | undefined, path: string): Promise<Buffer> {
   const name = encoding?.trim().toLowerCase() ?? ''
   if (name === '' || name === 'identity') return bytes
   if (name !== 'zstd' || !path.startsWith('/v1/')) {

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { BodySpans, Span } from '../dialects/dialect.ts'
+import { isUndone } from './inflate.ts'
 
 /** New values for the spans that are replaced, as JSON text. */
 export interface BodyEdits {
@@ -109,11 +110,12 @@ const DROPPED_ANSWER_HEADERS = new Set([
   'request-id',
 ])
 
-/** The worker's head as the client gets it; length and framing are set by who writes it. */
-export function answerHeaders(
-  headers: IncomingHttpHeaders,
-  { decompressed }: { decompressed: boolean },
-): OutgoingHttpHeaders {
+/**
+ * The worker's head as the client gets it; length and framing are set by who writes it. A coding
+ * that the gateway knows has been undone on the way.
+ */
+export function answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const decompressed = isUndone(headers['content-encoding'])
   const kept: OutgoingHttpHeaders = {}
   for (const name in headers) {
     const value = headers[name]
