@@ -103,16 +103,9 @@ export class GatewayError extends Error {
 }
 
 function messageOf(fault: Fault): string {
+  if (fault.code === 'num_ctx_invalid') return `num_ctx for "${fault.model}": ${fault.detail}`
+  if ('detail' in fault) return fault.detail
   switch (fault.code) {
-    case 'invalid_request':
-    case 'unauthorized':
-    case 'forbidden':
-    case 'not_found':
-    case 'credits_spent':
-    case 'upstream_error':
-      return fault.detail
-    case 'num_ctx_invalid':
-      return `num_ctx for "${fault.model}": ${fault.detail}`
     case 'unsupported_encoding':
       return `content-encoding "${fault.encoding}" is not supported here; send the body uncompressed (zstd is accepted on /v1 routes)`
     case 'body_too_large':
