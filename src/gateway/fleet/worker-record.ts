@@ -72,6 +72,7 @@ export function reconfigure(record: WorkerRecord, config: WorkerConfig, index: n
   if (config.probe.interval === 'off' && record.current === undefined) {
     record.current = 0
     record.health = { state: 'up', sinceMono: now.mono }
+    record.nextProbeAt = undefined
   }
   if (record.placementLayer === 'config') {
     record.placement = compilePlacement(config.model_placement)
@@ -132,10 +133,11 @@ function judged(record: WorkerRecord, event: JudgedEvent, context: ChangeContext
     case 'answered': {
       const breaker = breakerAnswer(record.breaker, context.now.mono)
       const cooled = without(record.loadCoolDowns, event.model)
-      if (breaker === record.breaker && cooled === record.loadCoolDowns) return false
+      const news = breaker !== record.breaker || cooled !== record.loadCoolDowns
       record.breaker = breaker
       record.loadCoolDowns = cooled
-      return true
+      // A worker that answers while it counts as down is worth a probe: whoever probes hears of it.
+      return news || record.health.state === 'down'
     }
     case 'rested':
       if (record.config.probe.interval !== 'off' || record.health.state === 'up') return false

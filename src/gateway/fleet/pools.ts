@@ -1,0 +1,113 @@
+// The connections that requests use: one pool per worker and address.
+//
+// A pool belongs to one IP. When its address stops being current, or its name points elsewhere,
+// the pool is closed: idle sockets end at once, running streams finish on theirs, and no idle
+// socket can carry a new request to the place that was left.
+
+import { Pool } from 'undici'
+import type { Fleet } from './fleet.ts'
+import type { FleetSettings } from './fleet-event.ts'
+import { connectOptions, splitAddress } from './worker-api.ts'
+import type { Worker } from './worker.ts'
+
+/**
+ * Milliseconds an idle socket is kept. Shorter than any server keeps its own (Ollama for ever,
+ * Node and uvicorn 5 s, seen in the field: 4 s), with room for undici's coarse timers: a request
+ * must not be written onto a socket that the worker is just closing.
+ */
+export const IDLE_SOCKET_MS = 2_500
+
+interface Entry {
+  pool: Pool
+  worker: string
+  url: string
+  ip: string | undefined
+  /** What the pool was made with; another config means another pool. */
+  config: Worker['config']
+}
+
+export class Pools {
+  readonly #fleet: Fleet
+  readonly #settings: () => FleetSettings
+  readonly #entries = new Map<string, Entry>()
+  /** Closed pools whose streams still run. */
+  readonly #closing = new Set<Pool>()
+  readonly #unsubscribe: () => void
+
+  constructor(fleet: Fleet, settings: () => FleetSettings) {
+    this.#fleet = fleet
+    this.#settings = settings
+    this.#unsubscribe = fleet.onChange((event) => {
+      if (MOVES.has(event.type)) this.#closeLeft()
+    })
+  }
+
+  /** The pool for new requests to an address of the worker, made when it is first asked for. */
+  poolFor(worker: Worker, addressIndex: number): Pool {
+    const address = worker.addresses[addressIndex]
+    if (address === undefined) throw new RangeError(`${worker.name} has no such address`)
+    const key = `${worker.name} ${address.url}`
+    const known = this.#entries.get(key)
+    if (known !== undefined && known.ip === address.ip && known.config === worker.config) {
+      return known.pool
+    }
+    if (known !== undefined) this.#close(key, known)
+    const { url, ip } = address
+    const pool = this.#newPool(worker, url, ip)
+    this.#entries.set(key, { pool, worker: worker.name, url, ip, config: worker.config })
+    return pool
+  }
+
+  #newPool(worker: Worker, url: string, ip: string | undefined): Pool {
+    const { connect_timeout } = this.#settings().upstream
+    const ips = ip === undefined ? undefined : [ip]
+    return new Pool(splitAddress(url).origin, {
+      connections: null,
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: IDLE_SOCKET_MS,
+      keepAliveMaxTimeout: IDLE_SOCKET_MS,
+      allowH2: false,
+      connect: connectOptions({ url, ips, config: worker.config }, connect_timeout),
+    })
+  }
+
+  #closeLeft(): void {
+    for (const [key, entry] of this.#entries) {
+      const worker = this.#fleet.worker(entry.worker)
+      const current = worker?.current === undefined ? undefined : worker.addresses[worker.current]
+      const stays =
+        current?.url === entry.url && current.ip === entry.ip && worker?.config === entry.config
+      if (!stays) this.#close(key, entry)
+    }
+  }
+
+  #close(key: string, { pool }: Entry): void {
+    this.#entries.delete(key)
+    this.#closing.add(pool)
+    // Streams that run on it report their own ends; the pool has nothing to add.
+    pool.close().then(
+      () => this.#closing.delete(pool),
+      () => this.#closing.delete(pool),
+    )
+  }
+
+  /** Ends every connection, also under running streams. */
+  async destroy(): Promise<void> {
+    this.#unsubscribe()
+    const pools = [...this.#closing, ...[...this.#entries.values()].map(({ pool }) => pool)]
+    this.#entries.clear()
+    await Promise.all(pools.map((pool) => pool.destroy()))
+  }
+}
+
+/** Events after which an address may not be current any more. */
+const MOVES: ReadonlySet<string> = new Set([
+  'probed',
+  'round_ended',
+  'transport_fault',
+  'silent',
+  'rested',
+  'configured',
+])

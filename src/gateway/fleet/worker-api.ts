@@ -1,0 +1,156 @@
+// One call of the gateway's own to a worker: probes, tags, loaded models, show. Each is made on a
+// connection of its own, so that a pooled socket can never answer for a worker that is gone, and
+// goes straight to the worker: proxies of the environment are not for a fleet.
+
+import { lookup } from 'node:dns/promises'
+import { readFileSync } from 'node:fs'
+import { isIP, Socket } from 'node:net'
+import type { LookupFunction } from 'node:net'
+import { buildConnector, Client } from 'undici'
+import type { Clock } from '../clock.ts'
+import type { TlsConfig, WorkerConfig } from '../config/schema.ts'
+
+/** Every IP of a host name, resolved anew. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>
+
+export const systemResolve: Resolve = async (hostname) =>
+  (await lookup(hostname, { all: true })).map(({ address }) => address)
+
+/** Where a call goes. `ips` undefined: the name is resolved by the connection itself. */
+export interface Target {
+  url: string
+  ips: readonly string[] | undefined
+  config: WorkerConfig
+}
+
+export interface Call {
+  method: 'GET' | 'POST'
+  path: string
+  body?: string
+  /** Milliseconds for connection, headers and body together. */
+  timeoutMs: number
+  /** A longer body counts as no answer. */
+  maxBytes: number
+  signal?: AbortSignal
+}
+
+export type WorkerAnswer =
+  | { ok: true; status: number; contentType: string; body: Buffer; ip: string | undefined }
+  | { ok: false; error: string }
+
+/** Makes the call. No redirect is followed. A failure is a value: it is what a probe asks about. */
+export async function callWorker(clock: Clock, target: Target, call: Call): Promise<WorkerAnswer> {
+  const late = new AbortController()
+  const timer = clock.after(call.timeoutMs, () => late.abort())
+  const signal = call.signal ? AbortSignal.any([late.signal, call.signal]) : late.signal
+  try {
+    return await exchange(target, call, signal)
+  } catch (error) {
+    if (late.signal.aborted) return { ok: false, error: `no answer within ${call.timeoutMs} ms` }
+    if (call.signal?.aborted === true) return { ok: false, error: 'the call was given up' }
+    return { ok: false, error: describeFault(error) }
+  } finally {
+    timer.cancel()
+  }
+}
+
+async function exchange(target: Target, call: Call, signal: AbortSignal): Promise<WorkerAnswer> {
+  signal.throwIfAborted()
+  const { origin, prefix } = splitAddress(target.url)
+  let ip: string | undefined
+  const client = new Client(origin, {
+    connect: connector(target, call.timeoutMs, (socket) => {
+      signal.addEventListener('abort', () => socket.destroy(), { once: true })
+      socket.once('connect', () => (ip = socket.remoteAddress))
+    }),
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxResponseSize: call.maxBytes,
+    pipelining: 1,
+  })
+  try {
+    const answer = await client.request({
+      method: call.method,
+      path: prefix + call.path,
+      headers: headersOf(target.config, call),
+      body: call.body ?? null,
+      reset: true,
+      signal,
+    })
+    const body = Buffer.from(await answer.body.arrayBuffer())
+    const contentType = String(answer.headers['content-type'] ?? '')
+    return { ok: true, status: answer.statusCode, contentType, body, ip }
+  } finally {
+    void client.destroy()
+  }
+}
+
+function headersOf(config: WorkerConfig, call: Call): Record<string, string> {
+  const own: Record<string, string> = { 'user-agent': 'ogw', accept: 'application/json' }
+  if (call.body !== undefined) own['content-type'] = 'application/json'
+  return { ...own, ...config.headers }
+}
+
+type Connector = ReturnType<typeof buildConnector>
+
+/** Connects to the target's own IPs while Host and SNI stay those of its name. */
+function connector(target: Target, timeoutMs: number, opened: (socket: Socket) => void): Connector {
+  const connect = buildConnector(connectOptions(target, timeoutMs))
+  return (options, callback) => {
+    const socket: unknown = connect(options, callback)
+    if (socket instanceof Socket) opened(socket)
+  }
+}
+
+/** How connections to a worker are made, for one call as for its pool. */
+export function connectOptions(target: Target, timeoutMs: number): buildConnector.BuildOptions {
+  return {
+    timeout: timeoutMs,
+    allowH2: false,
+    ...tlsOptions(target.config.tls),
+    ...(target.ips === undefined ? {} : { lookup: pinned(target.ips) }),
+  }
+}
+
+/** Answers with the IPs that were resolved for this probe, whatever name is asked for. */
+function pinned(ips: readonly string[]): LookupFunction {
+  const addresses = ips.map((address) => ({ address, family: isIP(address) }))
+  return (_hostname, options, callback) => {
+    const [first] = addresses
+    if (first === undefined) callback(new Error('the name has no address'), '')
+    else if (options.all === true) callback(null, addresses)
+    else callback(null, first.address, first.family)
+  }
+}
+
+function tlsOptions({ ca_file, verify }: TlsConfig): { ca?: string; rejectUnauthorized: boolean } {
+  const rejectUnauthorized = verify
+  return ca_file === null
+    ? { rejectUnauthorized }
+    : { ca: readFileSync(ca_file, 'utf8'), rejectUnauthorized }
+}
+
+/** An address as undici wants it: the origin, and the path prefix that every path is put behind. */
+export function splitAddress(url: string): { origin: string; prefix: string } {
+  const { origin, pathname } = new URL(url)
+  return { origin, prefix: pathname.replace(/\/+$/, '') }
+}
+
+/** For people: what went wrong between the gateway and a worker. Nothing is decided on it. */
+export function describeFault(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'connection refused'
+    case 'ECONNRESET':
+    case 'UND_ERR_SOCKET':
+      return `connection closed by the worker (${code})`
+    case 'ENOTFOUND':
+      return 'host name not found'
+    case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
+      return 'the answer is too long'
+    default:
+      return error.message === '' ? code : error.message
+  }
+}
