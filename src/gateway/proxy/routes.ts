@@ -3,6 +3,9 @@
 // Matching is on the path alone. Slashes are collapsed instead of redirected, because a client
 // that follows a redirect loses the body of its POST (ollama-api.md T53).
 
+import type { Dialect } from '../dialects/dialect.ts'
+import { INFERENCE_ROUTES } from '../dialects/dialects.ts'
+
 export type DiscoveryRoute =
   | 'root'
   | 'hello'
@@ -16,15 +19,15 @@ export type DiscoveryRoute =
 export type ManagementRoute = 'pull' | 'push' | 'create' | 'copy' | 'delete' | 'blobs'
 
 export type Route =
-  | { kind: 'inference' }
+  | { kind: 'inference'; dialect: Dialect; path: string }
   | { kind: 'discovery'; name: DiscoveryRoute }
   /** The id as the client spelled it, decoded. */
   | { kind: 'model'; id: string }
   | { kind: 'show' }
   | { kind: 'count_tokens' }
   | { kind: 'management'; name: ManagementRoute }
-  /** A worker's account, or what would call ollama.com with it. */
-  | { kind: 'account' }
+  /** A worker's account at ollama.com: `use` calls out with it, `show` only asks who it is. */
+  | { kind: 'account'; asks: 'use' | 'show' }
 
 export type Match =
   | { found: 'route'; route: Route }
@@ -40,8 +43,7 @@ export interface Target {
   pathKey: string | undefined
 }
 
-const inference: Route = { kind: 'inference' }
-const account: Route = { kind: 'account' }
+const account: Route = { kind: 'account', asks: 'use' }
 const discovery = (name: DiscoveryRoute): Route => ({ kind: 'discovery', name })
 const management = (name: ManagementRoute): Route => ({ kind: 'management', name })
 
@@ -49,6 +51,7 @@ type Methods = Readonly<Partial<Record<'HEAD' | 'GET' | 'POST' | 'DELETE', Route
 
 /** Methods stand in the order in which Ollama lists them in Allow. */
 const PATHS: ReadonlyMap<string, Methods> = new Map<string, Methods>([
+  ...inferencePaths(),
   ['/', { HEAD: discovery('root'), GET: discovery('root') }],
   ['/api/hello', { HEAD: discovery('hello') }],
   ['/api/version', { HEAD: discovery('version'), GET: discovery('version') }],
@@ -56,16 +59,6 @@ const PATHS: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/api/tags', { HEAD: discovery('tags'), GET: discovery('tags') }],
   ['/api/ps', { GET: discovery('ps') }],
   ['/api/show', { POST: { kind: 'show' } }],
-  ['/api/generate', { POST: inference }],
-  ['/api/chat', { POST: inference }],
-  ['/api/embed', { POST: inference }],
-  ['/api/embeddings', { POST: inference }],
-  ['/v1/chat/completions', { POST: inference }],
-  ['/v1/completions', { POST: inference }],
-  ['/v1/embeddings', { POST: inference }],
-  ['/v1/responses', { POST: inference }],
-  ['/v1/messages', { POST: inference }],
-  ['/v1/audio/transcriptions', { POST: inference }],
   ['/v1/messages/count_tokens', { POST: { kind: 'count_tokens' } }],
   ['/v1/models', { GET: discovery('models') }],
   ['/api/pull', { POST: management('pull') }],
@@ -73,12 +66,19 @@ const PATHS: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/api/create', { POST: management('create') }],
   ['/api/copy', { POST: management('copy') }],
   ['/api/delete', { DELETE: management('delete') }],
-  ['/api/me', { POST: account }],
+  ['/api/me', { POST: { kind: 'account', asks: 'show' } }],
   ['/api/signout', { POST: account }],
   ['/api/experimental/web_search', { POST: account }],
   ['/api/experimental/web_fetch', { POST: account }],
   ['/api/experimental/model-recommendations', { GET: discovery('recommendations') }],
 ])
+
+function inferencePaths(): [string, Methods][] {
+  return [...INFERENCE_ROUTES].map(([path, dialect]) => [
+    path,
+    { POST: { kind: 'inference', dialect, path } },
+  ])
+}
 
 const MODEL_PREFIX = '/v1/models/'
 const BLOB_PREFIX = '/api/blobs/'

@@ -6,10 +6,10 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../clock.ts'
-import type { ErrorForm } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { sendFailure } from './answer.ts'
 import { answerBrokenRequest } from './broken-request.ts'
+import { errorFormFor } from './error-form.ts'
 import type { RequestContext } from './request-context.ts'
 import { readTarget } from './routes.ts'
 
@@ -17,8 +17,6 @@ export interface ServerDeps {
   clock: Clock
   /** Answers one request. What it throws is a bug, unless it is a GatewayError. */
   handle(ctx: RequestContext): void | Promise<void>
-  /** How failures are worded for a client of that path. */
-  errorForm(path: string, req: IncomingMessage): ErrorForm
   /** A handler threw: `path` is free of keys and query. */
   onBug(ctx: RequestContext, error: unknown): void
 }
@@ -74,7 +72,7 @@ export function createClientServer(deps: ServerDeps): ClientServer {
     req.on('error', ignoreSocketError)
     if (!drain.admit(res)) {
       const error = new GatewayError({ code: 'shutting_down' })
-      sendFailure(ctx, deps.errorForm(ctx.path, req), error)
+      sendFailure(ctx, errorFormFor(ctx.path, req.headers), error)
       return
     }
     void supervise(deps, ctx)
@@ -127,7 +125,7 @@ async function supervise(deps: ServerDeps, ctx: RequestContext): Promise<void> {
     if (res.headersSent) res.destroy()
     else {
       const error = thrown instanceof GatewayError ? thrown : internalError(ctx.id, thrown)
-      sendFailure(ctx, deps.errorForm(ctx.path, req), error)
+      sendFailure(ctx, errorFormFor(ctx.path, req.headers), error)
     }
   }
 }

@@ -28,7 +28,6 @@ async function startRig(handle: ServerDeps['handle']): Promise<Rig> {
   const server = createClientServer({
     clock: systemClock,
     handle,
-    errorForm: () => form,
     onBug: (_, error) => bugs.push(error),
   })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })

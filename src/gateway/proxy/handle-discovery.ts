@@ -1,0 +1,137 @@
+// What clients ask about the fleet itself: answered from memory, whether workers are up or not.
+// No request here waits for anything. Lists are kept as bytes until what they are made of changes.
+
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { Clock } from '../clock.ts'
+import { GatewayError } from '../errors.ts'
+import type { Installed, Worker } from '../fleet/worker.ts'
+import type { ParsedName } from '../policy/model-name.ts'
+import { sendAnswer } from './answer.ts'
+import { listWarning, lowestVersion, mergedInstalled, mergedLoaded } from './merged-models.ts'
+import { modelList, modelObject, psRow, shownWorkers, tagsRow } from './merged-models.ts'
+import type { RequestContext } from './request-context.ts'
+import type { DiscoveryRoute } from './routes.ts'
+
+export interface DiscoveryDeps {
+  clock: Clock
+  /** In config order. */
+  workers(): readonly Worker[]
+  /** A model as a client spells it, aliases resolved. */
+  readName(raw: string): ParsedName
+}
+
+export interface Discovery {
+  handle(ctx: RequestContext, name: DiscoveryRoute): void
+  /** `GET /v1/models/{id}`. Throws GatewayError where clients are shown no such model. */
+  handleModel(ctx: RequestContext, id: string): void
+}
+
+const TEXT = 'text/plain; charset=utf-8'
+const NATIVE = 'application/json; charset=utf-8'
+const V1 = 'application/json'
+
+const RUNNING = 'Ollama is running'
+const STATUS = JSON.stringify({ cloud: { disabled: true, source: 'config' } })
+const NO_RECOMMENDATIONS = JSON.stringify({ recommendations: [] })
+
+interface Part {
+  type: string
+  body: Buffer | string
+  /** Made out of what workers said, so that a worker that said nothing may be missed. */
+  merged: boolean
+}
+
+export function createDiscovery(deps: DiscoveryDeps): Discovery {
+  const installed = remembered(mergedInstalled, ({ inventory, placement }) => [
+    inventory.state === 'known' ? inventory.models : undefined,
+    placement,
+  ])
+  const loaded = remembered(mergedLoaded, ({ loaded: state, placement }) => [
+    state.state === 'known' ? state.models : undefined,
+    placement,
+  ])
+  const shown = (): readonly Worker[] => shownWorkers(deps.workers(), deps.clock.mono())
+  const tags = bytesOf(installed, (rows) => ({ models: [...rows.values()].map(tagsRow) }), '')
+  const models = bytesOf(installed, (rows) => modelList([...rows.values()]), '\n')
+  const ps = bytesOf(loaded, (rows) => ({ models: [...rows.values()].map(psRow) }), '')
+
+  function part(name: DiscoveryRoute): Part {
+    switch (name) {
+      case 'root':
+        return { type: TEXT, body: RUNNING, merged: false }
+      case 'hello':
+        return { type: TEXT, body: '', merged: false }
+      case 'version': {
+        const version = lowestVersion(shown().map((worker) => worker.version))
+        return { type: NATIVE, body: JSON.stringify({ version }), merged: false }
+      }
+      case 'status':
+        return { type: NATIVE, body: STATUS, merged: false }
+      case 'recommendations':
+        return { type: NATIVE, body: NO_RECOMMENDATIONS, merged: false }
+      case 'tags':
+        return { type: NATIVE, body: tags(shown()), merged: true }
+      case 'ps':
+        return { type: NATIVE, body: ps(shown()), merged: true }
+      case 'models':
+        return { type: V1, body: models(shown()), merged: true }
+    }
+  }
+
+  return {
+    handle(ctx, name) {
+      const { type, body, merged } = part(name)
+      const headers: OutgoingHttpHeaders = { 'content-type': type }
+      const warning = merged ? listWarning(deps.workers()) : undefined
+      if (warning !== undefined) headers['x-ogw-warning'] = warning
+      sendAnswer(ctx, { status: 200, headers, body })
+    },
+    handleModel(ctx, id) {
+      const row = findInstalled(installed(shown()), deps.readName(id))
+      const body = `${JSON.stringify(modelObject(id, row))}\n`
+      sendAnswer(ctx, { status: 200, headers: { 'content-type': V1 }, body })
+    },
+  }
+}
+
+function findInstalled(rows: ReadonlyMap<string, Installed>, parsed: ParsedName): Installed {
+  if (!parsed.ok) throw new GatewayError({ code: 'invalid_request', detail: parsed.reason })
+  const row = rows.get(parsed.name.key)
+  if (row !== undefined) return row
+  const detail = `model '${parsed.name.display}' not found`
+  throw new GatewayError({ code: 'not_found', detail })
+}
+
+type Of<T> = (workers: readonly Worker[]) => T
+
+/** Builds again only when a worker came or went, or one of its inputs is another object. */
+function remembered<T>(build: Of<T>, inputsOf: (worker: Worker) => readonly unknown[]): Of<T> {
+  let last: { inputs: readonly unknown[]; value: T } | undefined
+  return (workers) => {
+    const inputs = workers.flatMap(inputsOf)
+    if (last === undefined || !sameItems(last.inputs, inputs)) {
+      last = { inputs, value: build(workers) }
+    }
+    return last.value
+  }
+}
+
+function bytesOf<T extends object>(
+  rows: Of<T>,
+  shape: (value: T) => object,
+  end: string,
+): Of<Buffer> {
+  const made = new WeakMap<T, Buffer>()
+  return (workers) => {
+    const value = rows(workers)
+    const known = made.get(value)
+    if (known !== undefined) return known
+    const bytes = Buffer.from(JSON.stringify(shape(value)) + end)
+    made.set(value, bytes)
+    return bytes
+  }
+}
+
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}
