@@ -4,7 +4,7 @@
 import type { Config, WorkerConfig } from '../config/schema.ts'
 import type { CompiledPlacement } from '../policy/placement.ts'
 import type { RateSample, Rates } from '../policy/throughput.ts'
-import type { InstalledModel, LoadedModel, ModelInfo, Telemetry } from './worker.ts'
+import type { Installed, LoadedModel, ModelInfo, Telemetry } from './worker.ts'
 
 /** What one probe of one address found. */
 export type ProbeResult =
@@ -27,10 +27,10 @@ export type FleetEvent =
   /** When the next periodic round is due, on the monotonic clock; undefined with probes off. */
   | { type: 'probe_planned'; worker: string; at: number | undefined }
   /** /api/tags answered. `installed` undefined: the body is the one that was read last. */
-  | { type: 'tags_read'; worker: string; installed: readonly InstalledRow[] | undefined }
+  | { type: 'tags_read'; worker: string; installed: ReadonlyMap<string, Installed> | undefined }
   | { type: 'tags_failed'; worker: string; error: string }
   /** /api/ps answered. `loaded` undefined: the body is the one that was read last. */
-  | { type: 'loaded_read'; worker: string; loaded: readonly LoadedModel[] | undefined }
+  | { type: 'loaded_read'; worker: string; loaded: ReadonlyMap<string, LoadedModel> | undefined }
   | { type: 'loaded_failed'; worker: string; error: string }
   | { type: 'shown'; worker: string; model: string; info: ModelInfo }
   /** A request's connection failed: refused, reset or closed before it was answered. */
@@ -59,11 +59,6 @@ export type FleetEvent =
   | { type: 'telemetry'; worker: string; telemetry: Telemetry | undefined }
   /** The config's workers, in order. Workers keep what is known of them under their name. */
   | { type: 'configured'; workers: readonly WorkerConfig[] }
-
-export interface InstalledRow {
-  model: InstalledModel
-  modifiedAt: string
-}
 
 /** The parts of the config that the fleet's room reads; a reload changes what it returns. */
 export type FleetSettings = Pick<Config, 'inventory' | 'upstream' | 'model_capabilities'>

@@ -8,7 +8,7 @@ import { Pool } from 'undici'
 import type { Fleet } from './fleet.ts'
 import type { FleetSettings } from './fleet-event.ts'
 import { connectOptions, splitAddress } from './worker-api.ts'
-import type { Worker } from './worker.ts'
+import type { Address, Worker } from './worker.ts'
 
 /**
  * Milliseconds an idle socket is kept. Shorter than any server keeps its own (Ollama for ever,
@@ -48,11 +48,16 @@ export class Pools {
     if (address === undefined) throw new RangeError(`${worker.name} has no such address`)
     const key = `${worker.name} ${address.url}`
     const known = this.#entries.get(key)
-    if (known !== undefined && known.ip === address.ip && known.config === worker.config) {
+    if (
+      known !== undefined &&
+      known.ip === pinnedIp(worker, address) &&
+      known.config === worker.config
+    ) {
       return known.pool
     }
     if (known !== undefined) this.#close(key, known)
-    const { url, ip } = address
+    const { url } = address
+    const ip = pinnedIp(worker, address)
     const pool = this.#newPool(worker, url, ip)
     this.#entries.set(key, { pool, worker: worker.name, url, ip, config: worker.config })
     return pool
@@ -78,7 +83,9 @@ export class Pools {
       const worker = this.#fleet.worker(entry.worker)
       const current = worker?.current === undefined ? undefined : worker.addresses[worker.current]
       const stays =
-        current?.url === entry.url && current.ip === entry.ip && worker?.config === entry.config
+        worker?.config === entry.config &&
+        current?.url === entry.url &&
+        pinnedIp(worker, current) === entry.ip
       if (!stays) this.#close(key, entry)
     }
   }
@@ -100,6 +107,11 @@ export class Pools {
     this.#entries.clear()
     await Promise.all(pools.map((pool) => pool.destroy()))
   }
+}
+
+/** With probes off nobody notices that a name moved: each connection resolves it itself. */
+function pinnedIp(worker: Worker, address: Address): string | undefined {
+  return worker.config.probe.interval === 'off' ? undefined : address.ip
 }
 
 /** Events after which an address may not be current any more. */

@@ -4,8 +4,8 @@
 import { learn, noRates } from '../policy/throughput.ts'
 import type { Rates } from '../policy/throughput.ts'
 import type { Now } from '../policy/worker-health.ts'
-import type { FleetEvent, InstalledRow } from './fleet-event.ts'
-import type { Installed, ModelInfo, Worker } from './worker.ts'
+import type { FleetEvent } from './fleet-event.ts'
+import type { Installed, LoadedModel, ModelInfo, Worker } from './worker.ts'
 
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
@@ -57,12 +57,8 @@ export function changeKnowledge(record: Known, event: KnowledgeEvent, now: Now):
     case 'tags_failed':
       return failed(record, 'inventory', event.error)
     case 'loaded_read': {
-      const models =
-        event.loaded !== undefined
-          ? new Map(event.loaded.map((model) => [model.key, model]))
-          : record.loaded.state === 'known'
-            ? record.loaded.models
-            : new Map()
+      const before = record.loaded.state === 'known' ? record.loaded.models : new Map()
+      const models: ReadonlyMap<string, LoadedModel> = event.loaded ?? before
       record.loaded = { state: 'known', models, readAt: now.mono, error: undefined }
       return true
     }
@@ -77,7 +73,7 @@ export function changeKnowledge(record: Known, event: KnowledgeEvent, now: Now):
       ).set(event.model, now.mono + LOAD_COOL_DOWN_MS)
       return true
     case 'model_missing':
-      if (record.inventory.state === 'unknown') return false
+      if (record.inventory.state === 'unknown') return true
       record.inventory = {
         ...record.inventory,
         models: without(record.inventory.models, event.model),
@@ -103,12 +99,15 @@ function failed(record: Known, what: 'inventory' | 'loaded', error: string): boo
   return true
 }
 
-function tagsRead(record: Known, rows: readonly InstalledRow[] | undefined, now: Now): boolean {
+function tagsRead(
+  record: Known,
+  installed: ReadonlyMap<string, Installed> | undefined,
+  now: Now,
+): boolean {
   const before = record.inventory.state === 'known' ? record.inventory.models : new Map()
-  const models: ReadonlyMap<string, Installed> =
-    rows === undefined ? before : new Map(rows.map((row) => [row.model.key, row]))
+  const models: ReadonlyMap<string, Installed> = installed ?? before
   record.inventory = { state: 'known', models, readAt: now.mono, error: undefined }
-  if (rows === undefined) return true
+  if (installed === undefined) return true
   // What another digest showed says nothing about this one.
   const info = [...record.info].filter(([key, shown]) => isOf(shown, models.get(key)))
   if (info.length !== record.info.size) record.info = new Map(info)
