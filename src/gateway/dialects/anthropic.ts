@@ -25,7 +25,7 @@ import {
 } from './json-fields.ts'
 import { parseObject } from './json-tail.ts'
 import { compatFacts } from './openai-facts.ts'
-import { hasUsage } from './openai-ending.ts'
+import { isCompatEnd } from './openai-ending.ts'
 import { requestModel } from './request-model.ts'
 import { readSseTail } from './sse-tail.ts'
 
@@ -63,7 +63,7 @@ export const anthropic: Dialect = {
   },
 
   ending: (tail, streamed) =>
-    streamed ? streamEnding(tail) : documentEnding(tail, usageOf, hasUsage),
+    streamed ? streamEnding(tail) : documentEnding(tail, usageOf, isCompatEnd),
 }
 
 /** Ollama drops it without a word on a model that cannot think. */
@@ -74,8 +74,13 @@ function thinkingAsked(fields: Fields): boolean {
   return type === 'enabled' || text(effort) !== ''
 }
 
+/** Nearly all events are deltas of content, in which a quote is escaped: they are not parsed. */
+const MATTERS = /"(message_delta|message_stop|error)"/
+
 function streamEnding(tail: Buffer): Ending {
-  const events = readSseTail(tail).events.map(({ data }) => parseObject(data) ?? {})
+  const events = readSseTail(tail)
+    .events.filter(({ data }) => MATTERS.test(data))
+    .map(({ data }) => parseObject(data) ?? {})
   const usage = lastUsage(events)
   const error = events.find((event) => event['type'] === 'error' || event['error'] !== undefined)
   if (error !== undefined) return failed(errorText(error['error']) ?? 'error', usage)

@@ -54,19 +54,16 @@ export function errorText(value: unknown): string | undefined {
   return message === '' ? JSON.stringify(value) : message
 }
 
-/**
- * One JSON document that is whole. Of a document longer than the tail the beginning cannot be
- * judged, so `known` says by which members its end is recognised.
- */
+/** One JSON document. It may be longer than the tail, so `isEnd` says how its end is recognised. */
 export function documentEnding(
   tail: Buffer,
   usageOf: (object: JsonRecord) => Usage | undefined,
-  known: (end: JsonTail) => boolean,
+  isEnd: (end: JsonTail) => boolean,
 ): Ending {
   const end = readJsonTail(tail)
   if (end === undefined) return incomplete()
   const error = errorText(end.object['error'])
   if (error !== undefined) return failed(error)
   const usage = usageOf(end.object) ?? NO_USAGE
-  return end.whole || known(end) ? complete(usage) : incomplete(usage)
+  return isEnd(end) ? complete(usage) : incomplete(usage)
 }

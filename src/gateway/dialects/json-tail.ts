@@ -120,12 +120,16 @@ function takeKey(scan: Scan, open: number, close: number): void {
   if (!members.has(key)) members.set(key, pending.value)
 }
 
+/** -1 where the string begins before the bytes do. */
 function openingQuote(bytes: Buffer, close: number): number {
-  let open = bytes.lastIndexOf(QUOTE, close - 1)
-  while (open >= 0 && backslashesBefore(bytes, open) % 2 === 1) {
-    open = open === 0 ? -1 : bytes.lastIndexOf(QUOTE, open - 1)
-  }
+  let open = previousQuote(bytes, close)
+  while (open >= 0 && backslashesBefore(bytes, open) % 2 === 1) open = previousQuote(bytes, open)
   return open
+}
+
+/** A negative position would make lastIndexOf count from the end, and the scan never ends. */
+function previousQuote(bytes: Buffer, before: number): number {
+  return before === 0 ? -1 : bytes.lastIndexOf(QUOTE, before - 1)
 }
 
 function backslashesBefore(bytes: Buffer, at: number): number {

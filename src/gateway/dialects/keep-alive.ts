@@ -12,13 +12,16 @@ const UNIT_NS: Readonly<Record<string, number>> = {
   h: 3600e9,
 }
 
+/** No duration that is meant is longer; a client's megabyte of digits is not looked at. */
+const MAX_LENGTH = 100
+
 const SIGN = /^[+-]/
-const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy
+const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy
 
 /** Nanoseconds, Infinity for ever, undefined for what Ollama refuses with 400 or does not see. */
 export function keepAliveNs(value: unknown): number | undefined {
   if (typeof value === 'number') return foreverIfNegative(Math.trunc(value * 1e9))
-  if (typeof value !== 'string') return undefined
+  if (typeof value !== 'string' || value.length > MAX_LENGTH) return undefined
   const ns = parseGoDuration(value)
   return ns === undefined ? undefined : foreverIfNegative(ns)
 }

@@ -48,8 +48,7 @@ export const ollama: Dialect = {
     }
   },
 
-  ending: (tail, streamed) =>
-    streamed ? lastLineEnding(tail) : documentEnding(tail, nativeUsage, isNativeEnd),
+  ending: (tail, streamed) => (streamed ? lastLineEnding(tail) : bodyEnding(tail)),
 }
 
 function readChat(fields: Fields, model: string): RequestFacts {
@@ -144,6 +143,11 @@ function needsOf(fields: Fields, tally: Tally): readonly Need[] {
   return needs
 }
 
+/** Of a long list of numbers, the older embeddings answer, the tail may hold nothing else. */
+function bodyEnding(tail: Buffer): Ending {
+  return documentEnding(tail, nativeUsage, (end) => isNativeEnd(end) || !tail.includes('"'))
+}
+
 /** The last line tells; it may be longer than the tail, and it may lack its newline. */
 function lastLineEnding(tail: Buffer): Ending {
   const line = lastLine(tail)
@@ -165,13 +169,17 @@ const LF = 0x0a
 const CR = 0x0d
 
 /**
- * Chat and generate say `done`; embeddings do not, and are whole when they parse. Of a line whose
- * beginning is cut off, `done` may be lost, but only a last line has durations.
+ * Chat and generate say `done`, in a stream on every line; embeddings do not, and are whole when
+ * they parse. Of a line whose beginning is cut off `done` may be lost, but only an end has
+ * durations. A rendered prompt, asked for by _debug_render_only, is all there is though not done.
  */
 function isNativeEnd({ whole, object }: JsonTail): boolean {
   if (object['done'] !== undefined) return object['done'] === true || '_debug_info' in object
-  if (count(object['total_duration']) !== undefined) return true
-  return whole && ('embeddings' in object || 'embedding' in object)
+  return whole ? isEmbedding(object) : count(object['total_duration']) !== undefined
+}
+
+function isEmbedding(object: JsonRecord): boolean {
+  return 'embeddings' in object || 'embedding' in object
 }
 
 function nativeUsage(object: JsonRecord): Usage {

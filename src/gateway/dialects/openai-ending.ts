@@ -31,12 +31,12 @@ export function openaiStreamEnding(tail: Buffer): Ending {
 }
 
 export function openaiDocumentEnding(tail: Buffer): Ending {
-  return documentEnding(tail, (object) => compatUsage(object['usage']), hasUsage)
+  return documentEnding(tail, (object) => compatUsage(object['usage']), isCompatEnd)
 }
 
-/** Every answer of these routes ends with its usage. */
-export function hasUsage({ object }: JsonTail): boolean {
-  return 'usage' in object
+/** Every answer of the /v1 routes ends with its usage, so a fragment with it is an end. */
+export function isCompatEnd({ whole, object }: JsonTail): boolean {
+  return whole || 'usage' in object
 }
 
 function isDone({ data }: SseEvent): boolean {

@@ -25,7 +25,7 @@ import {
 } from './json-fields.ts'
 import { parseObject, readJsonTail } from './json-tail.ts'
 import { compatFacts, reasoningAsked } from './openai-facts.ts'
-import { hasUsage } from './openai-ending.ts'
+import { isCompatEnd } from './openai-ending.ts'
 import { requestModel } from './request-model.ts'
 import { responsesErrors } from './responses-errors.ts'
 import { readSseTail } from './sse-tail.ts'
@@ -65,7 +65,7 @@ export const openaiResponses: Dialect = {
   },
 
   ending: (tail, streamed) =>
-    streamed ? streamEnding(tail) : documentEnding(tail, usageOf, hasUsage),
+    streamed ? streamEnding(tail) : documentEnding(tail, usageOf, isCompatEnd),
 }
 
 function tallyItem(tally: Tally, item: unknown): void {
