@@ -2,7 +2,7 @@
 // because zod takes longer to load than a command may take.
 
 import type { z } from 'zod'
-import type { OperationName, StreamName } from './operations.ts'
+import type { OperationName } from './operations.ts'
 import { gatewayShapes } from './schema/gateway.ts'
 import { modelShapes } from './schema/models.ts'
 import { placementShapes } from './schema/placement.ts'
@@ -25,19 +25,3 @@ export type InputOf<N extends OperationName> = z.input<(typeof shapes)[N]['input
 export type ParsedInputOf<N extends OperationName> = z.output<(typeof shapes)[N]['input']>
 /** The answer, or one line of it where the operation streams. */
 export type OutputOf<N extends OperationName> = z.output<(typeof shapes)[N]['output']>
-
-/** Who asks. */
-export interface Caller {
-  /** The client's own claim, as in `root@pts/3`; the socket cannot verify it. */
-  actor: string
-  /** Aborted when the caller is gone. */
-  signal: AbortSignal
-}
-
-/** The gateway side: leaving an operation out does not compile. */
-export type Handlers = {
-  [N in OperationName]: (
-    input: ParsedInputOf<N>,
-    caller: Caller,
-  ) => N extends StreamName ? AsyncIterable<OutputOf<N>> : Promise<OutputOf<N>>
-}
