@@ -58,6 +58,7 @@ export const RequestDetail = RequestRow.extend({
   /** Oldest first; empty when they are no longer kept. */
   decisions: z.array(Decision),
 })
+export type RequestDetail = z.infer<typeof RequestDetail>
 
 export const Explanation = Decision.extend({
   model: z.string(),
