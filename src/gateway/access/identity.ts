@@ -8,7 +8,7 @@ export interface Identity {
   /** Nobody vouches for it: it decides about order in the queue, never about credits. */
   actor: string
   /** The client's own session id, undefined where it sends none. */
-  affinity: string | undefined
+  session: string | undefined
 }
 
 export const DEFAULT_TENANT = 'default'
@@ -32,7 +32,7 @@ export function identityOf(
 ): Identity {
   const session = sessionOf(headers)
   const user = shortened(facts.user)
-  return { tenant: DEFAULT_TENANT, actor: user ?? session ?? ANONYMOUS, affinity: session }
+  return { tenant: DEFAULT_TENANT, actor: user ?? session ?? ANONYMOUS, session }
 }
 
 function sessionOf(headers: IncomingHttpHeaders): string | undefined {
