@@ -130,12 +130,13 @@ export class ModelInfos {
   }
 
   #take(worker: Worker, question: Question, answer: ShowAnswer): void {
-    const { clock, fleet, settings } = { ...this.#deps, settings: () => this.#deps.settings() }
+    const { clock, fleet } = this.#deps
     const { model, verbose } = question
     const id = idOf(worker, question)
     const digest = installedOf(worker, model)?.digest ?? ''
     const info = answer.ok && answer.status === 200 ? readShow(answer.body, digest) : undefined
-    const ttl = info === undefined ? FAILED_TTL_MS : settings().model_capabilities.cache_ttl
+    const ttl =
+      info === undefined ? FAILED_TTL_MS : this.#deps.settings().model_capabilities.cache_ttl
     this.#remember(id, { stamp: stampOf(worker, model), until: clock.mono() + ttl })
     if (info === undefined || !answer.ok) {
       this.#bodies.delete(id)

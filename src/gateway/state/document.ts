@@ -7,8 +7,10 @@ import type { z } from 'zod'
 import { StartError } from '../start-error.ts'
 import { codeOf, disk, messageOf, replaceFile } from './disk.ts'
 import type { Disk } from './disk.ts'
+import { migrate } from './migrate.ts'
+import type { Versions } from './migrate.ts'
 
-export interface DocumentOptions<T> {
+export interface DocumentOptions<T> extends Versions {
   file: string
   /** Checks what is on disk. A document has a `version`, so that it can change its form later. */
   schema: z.ZodType<T>
@@ -86,7 +88,7 @@ export function makeStateFolder(folder: string): void {
   }
 }
 
-function readDocument<T>({ file, schema, empty, remedy }: DocumentOptions<T>): T {
+function readDocument<T>({ file, schema, empty, remedy, ...versions }: DocumentOptions<T>): T {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
@@ -106,7 +108,7 @@ function readDocument<T>({ file, schema, empty, remedy }: DocumentOptions<T>): T
   } catch (cause) {
     throw broken(text.trim() === '' ? 'it is empty' : jsonPlace(text, messageOf(cause)), cause)
   }
-  const parsed = schema.safeParse(value)
+  const parsed = schema.safeParse(migrate(file, value, versions))
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const place = issue?.path.map(String).join('.') ?? ''
