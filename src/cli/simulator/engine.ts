@@ -114,7 +114,7 @@ function checkFormat(format: unknown): void {
     )
   }
   const type = 'type' in format ? format.type : undefined
-  if (type === undefined || SCHEMA_TYPES.has(String(type))) return
+  if (type === undefined || (typeof type === 'string' && SCHEMA_TYPES.has(type))) return
   throw llamaServerError({
     code: 400,
     message: `Field 'json_schema': "json_schema": JSON schema conversion failed:\nUnrecognized schema: ${JSON.stringify(format)}`,

@@ -94,7 +94,7 @@ export interface FaultScope {
 
 export type Fault = FaultKind & FaultScope
 export type ActiveFault = Fault & { id: number }
-export type KindOf<K extends FaultKind['kind']> = Extract<Fault, { kind: K }>
+export type KindOf<K extends FaultKind['kind']> = Extract<ActiveFault, { kind: K }>
 
 export const FAULT_KINDS: ReadonlySet<string> = new Set<FaultKind['kind']>([
   'refuse',

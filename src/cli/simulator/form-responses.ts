@@ -199,81 +199,66 @@ function eventWriter(
 }
 
 /** The events around one output item. */
-function itemWriter(
-  event: (type: string, fields: Record<string, unknown>) => string,
-  done: Item[],
-) {
-  const where = (item: OpenItem) => ({ item_id: item.id, output_index: done.length })
+function itemWriter(event: EventOf, done: Item[]) {
+  const finish = (finished: Item): string => {
+    const written = event('response.output_item.done', {
+      output_index: done.length,
+      item: finished,
+    })
+    done.push(finished)
+    return written
+  }
   return {
-    open(item: OpenItem): string[] {
-      const output_index = done.length
-      if (item.kind === 'reasoning') {
-        const added = { id: item.id, type: 'reasoning', summary: [] }
-        return [event('response.output_item.added', { output_index, item: added })]
-      }
-      const added = messageItem(item.id, 'in_progress', [])
-      return [
-        event('response.output_item.added', { output_index, item: added }),
-        event('response.content_part.added', {
-          ...where(item),
-          content_index: 0,
-          part: textPart(''),
-        }),
-      ]
-    },
+    open: (item: OpenItem): string[] => openEvents(event, item, done.length),
     delta(item: OpenItem, delta: string): string {
+      const at = { item_id: item.id, output_index: done.length, delta }
       return item.kind === 'reasoning'
-        ? event('response.reasoning_summary_text.delta', {
-            ...where(item),
-            summary_index: 0,
-            delta,
-          })
-        : event('response.output_text.delta', {
-            ...where(item),
-            content_index: 0,
-            delta,
-            logprobs: [],
-          })
+        ? event('response.reasoning_summary_text.delta', { ...at, summary_index: 0 })
+        : event('response.output_text.delta', { ...at, content_index: 0, logprobs: [] })
     },
     close(item: OpenItem): string[] {
-      const at = where(item)
+      const at = { item_id: item.id, output_index: done.length }
       const { text } = item
-      const finished =
-        item.kind === 'reasoning'
-          ? reasoningItem(item.id, text)
-          : messageItem(item.id, 'completed', [textPart(text)])
-      const events =
-        item.kind === 'reasoning'
-          ? [event('response.reasoning_summary_text.done', { ...at, summary_index: 0, text })]
-          : [
-              event('response.output_text.done', { ...at, content_index: 0, text, logprobs: [] }),
-              event('response.content_part.done', {
-                ...at,
-                content_index: 0,
-                part: textPart(text),
-              }),
-            ]
-      events.push(event('response.output_item.done', { output_index: done.length, item: finished }))
-      done.push(finished)
-      return events
+      if (item.kind === 'reasoning') {
+        return [
+          event('response.reasoning_summary_text.done', { ...at, summary_index: 0, text }),
+          finish(reasoningItem(item.id, text)),
+        ]
+      }
+      const part = textPart(text)
+      return [
+        event('response.output_text.done', { ...at, content_index: 0, text, logprobs: [] }),
+        event('response.content_part.done', { ...at, content_index: 0, part }),
+        finish(messageItem(item.id, 'completed', [part])),
+      ]
     },
     call(id: string, call: ToolCall): string[] {
       const at = { item_id: id, output_index: done.length }
-      const finished = callItem(id, call, 'completed')
-      const events = [
-        event('response.output_item.added', {
-          output_index: done.length,
-          item: callItem(id, call, 'in_progress'),
-        }),
-        event('response.function_call_arguments.delta', { ...at, delta: goJson(call.arguments) }),
-        event('response.function_call_arguments.done', {
-          ...at,
-          arguments: goJson(call.arguments),
-        }),
-        event('response.output_item.done', { output_index: done.length, item: finished }),
+      const words = goJson(call.arguments)
+      const added = callItem(id, call, 'in_progress')
+      return [
+        event('response.output_item.added', { output_index: done.length, item: added }),
+        event('response.function_call_arguments.delta', { ...at, delta: words }),
+        event('response.function_call_arguments.done', { ...at, arguments: words }),
+        finish(callItem(id, call, 'completed')),
       ]
-      done.push(finished)
-      return events
     },
   }
+}
+
+type EventOf = (type: string, fields: Record<string, unknown>) => string
+
+function openEvents(event: EventOf, item: OpenItem, output_index: number): string[] {
+  if (item.kind === 'reasoning') {
+    const added = { id: item.id, type: 'reasoning', summary: [] }
+    return [event('response.output_item.added', { output_index, item: added })]
+  }
+  const at = { item_id: item.id, output_index }
+  return [
+    event('response.output_item.added', {
+      output_index,
+      item: messageItem(item.id, 'in_progress', []),
+    }),
+    event('response.content_part.added', { ...at, content_index: 0, part: textPart('') }),
+  ]
 }

@@ -1,23 +1,10 @@
-// The socket side of a simulated worker: listening, refusing, silence on accept,
-// connections that are cut, and kept-alive ones that are closed while idle.
+// The socket side of a simulated worker: listening, refusing, connections that
+// are cut on accept, and kept-alive ones that are closed while idle.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { FaultBook } from './faults.ts'
 import type { Recorder } from './record.ts'
-
-export interface Listener {
-  readonly port: number
-  connectionOf(req: IncomingMessage): number
-  /** Stops or begins to listen, as the faults now say. */
-  settle(): void
-  /** Resolves when the last `settle` has taken effect. */
-  settled(): Promise<void>
-  resetAll(): void
-  /** Gone for good: nothing listens, every connection is reset. */
-  die(): void
-  close(): Promise<void>
-}
 
 export interface ListenerOptions {
   host: string
@@ -29,109 +16,133 @@ export interface ListenerOptions {
 }
 
 export async function createListener(options: ListenerOptions): Promise<Listener> {
-  const { host, record } = options
-  const sockets = new Map<Socket, number>()
-  let server = makeServer()
-  let dead = false
-  let change: Promise<void> = Promise.resolve()
-  let reopen: NodeJS.Timeout | undefined
+  const listener = new Listener(options)
+  await listener.open()
+  return listener
+}
 
-  function makeServer(): Server {
-    // Go's server has no such limits; Node's would close what a real worker keeps.
-    const made = createServer(
-      { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 },
-      (req, res) => {
-        closeWhenIdle(req.socket, res)
-        options.onRequest(req, res)
-      },
-    )
-    made.timeout = 0
-    made.maxRequestsPerSocket = 0
-    made.on('connection', (socket) => accept(socket))
-    made.on('clientError', (_, socket) => {
-      if (socket.writable)
-        socket.end(
-          'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request',
-        )
-    })
-    return made
+const BAD_REQUEST =
+  'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request'
+
+export class Listener {
+  readonly #options: ListenerOptions
+  readonly #sockets = new Map<Socket, number>()
+  #server: Server | undefined
+  #port: number
+  #dead = false
+  #change: Promise<void> = Promise.resolve()
+  #reopen: NodeJS.Timeout | undefined
+
+  constructor(options: ListenerOptions) {
+    this.#options = options
+    this.#port = options.port
   }
 
-  function accept(socket: Socket): void {
-    const id = record.opened()
-    sockets.set(socket, id)
-    socket.setNoDelay(true)
-    socket.on('error', () => socket.destroy())
-    socket.once('close', () => {
-      sockets.delete(socket)
-      record.closed()
-    })
-    options.onConnection(id)
-    if (options.faults().active('reset')?.on === 'accept') {
-      options.faults().take('reset')
-      socket.resetAndDestroy()
-    }
+  get port(): number {
+    return this.#port
   }
 
-  function closeWhenIdle(socket: Socket, res: ServerResponse): void {
-    const idle = options.faults().active('idle_close')
-    if (idle === undefined) return
-    res.once('finish', () => setTimeout(() => socket.end(), idle.ms))
+  /** Which connection a request came on, counted from 1. */
+  connectionOf(req: IncomingMessage): number {
+    return this.#sockets.get(req.socket) ?? 0
   }
 
-  const listen = (port: number): Promise<void> =>
-    new Promise((resolve, reject) => {
+  async open(): Promise<void> {
+    const server = this.#makeServer()
+    await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen(port, host, () => {
+      server.listen(this.#port, this.#options.host, () => {
         server.off('error', reject)
         resolve()
       })
     })
-
-  const resetAll = (): void => {
-    for (const socket of sockets.keys()) socket.resetAndDestroy()
+    this.#server = server
+    // A listening TCP server's address is never a string or null.
+    this.#port = (server.address() as AddressInfo).port
   }
 
-  await listen(options.port)
-  // A listening TCP server's address is never a string or null.
-  const { port } = server.address() as AddressInfo
+  /** Stops or begins to listen, as the faults now say. */
+  settle(): void {
+    this.#change = this.#change.then(() => this.#apply())
+  }
 
-  const apply = async (): Promise<void> => {
-    const refuse = dead ? { ms: undefined } : options.faults().active('refuse')
-    if (refuse === undefined && !server.listening) {
-      server = makeServer()
-      await listen(port)
-    }
-    if (refuse === undefined || !server.listening) return
-    const closed = new Promise((resolve) => server.close(resolve))
-    resetAll()
+  /** Resolves when the last `settle` has taken effect. */
+  settled(): Promise<void> {
+    return this.#change
+  }
+
+  resetAll(): void {
+    for (const socket of this.#sockets.keys()) socket.resetAndDestroy()
+  }
+
+  /** Gone for good: nothing listens, every connection is reset. */
+  die(): void {
+    this.#dead = true
+    this.settle()
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#reopen)
+    await this.#change
+    const closed = stop(this.#server)
+    for (const socket of this.#sockets.keys()) socket.destroy()
     await closed
-    if (refuse.ms !== undefined)
-      reopen = setTimeout(() => options.faults().take('refuse'), refuse.ms)
-  }
-  const settle = (): void => {
-    change = change.then(apply)
   }
 
-  return {
-    port,
-    connectionOf: (req) => sockets.get(req.socket) ?? 0,
-    settle,
-    settled: () => change,
-    resetAll,
-    die() {
-      dead = true
-      settle()
-    },
-    async close() {
-      clearTimeout(reopen)
-      await change
-      const closed = new Promise<void>((resolve) => {
-        if (server.listening) server.close(() => resolve())
-        else resolve()
-      })
-      for (const socket of sockets.keys()) socket.destroy()
-      await closed
-    },
+  async #apply(): Promise<void> {
+    const refuse = this.#options.faults().active('refuse')
+    const listening = this.#server !== undefined
+    if (refuse === undefined && !this.#dead) {
+      if (!listening) await this.open()
+      return
+    }
+    if (!listening) return
+    const closed = stop(this.#server)
+    this.#server = undefined
+    this.resetAll()
+    await closed
+    if (refuse?.ms === undefined) return
+    this.#reopen = setTimeout(() => this.#options.faults().remove(refuse.id), refuse.ms)
   }
+
+  #makeServer(): Server {
+    // Go's server has no such limits; Node's would close what a real worker keeps.
+    const limits = { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 }
+    const server = createServer(limits, (req, res) => {
+      this.#closeWhenIdle(req.socket, res)
+      this.#options.onRequest(req, res)
+    })
+    server.on('connection', (socket) => this.#accept(socket))
+    server.on('clientError', (_, socket) => {
+      if (socket.writable) socket.end(BAD_REQUEST)
+    })
+    return server
+  }
+
+  #accept(socket: Socket): void {
+    const { record, onConnection, faults } = this.#options
+    const id = record.opened()
+    this.#sockets.set(socket, id)
+    socket.setNoDelay(true)
+    socket.on('error', () => socket.destroy())
+    socket.once('close', () => {
+      this.#sockets.delete(socket)
+      record.closed()
+    })
+    onConnection(id)
+    if (faults().active('reset')?.on !== 'accept') return
+    faults().take('reset')
+    socket.resetAndDestroy()
+  }
+
+  #closeWhenIdle(socket: Socket, res: ServerResponse): void {
+    const idle = this.#options.faults().active('idle_close')
+    if (idle === undefined) return
+    res.once('finish', () => setTimeout(() => socket.end(), idle.ms))
+  }
+}
+
+function stop(server: Server | undefined): Promise<void> {
+  if (server === undefined) return Promise.resolve()
+  return new Promise((resolve) => void server.close(() => resolve()))
 }

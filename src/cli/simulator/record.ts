@@ -36,27 +36,19 @@ export interface SeenRequest {
   faults: string[]
 }
 
+/** What is known of a request when its headers have come. */
+export type Arrival = Pick<
+  SeenRequest,
+  'at' | 'method' | 'url' | 'path' | 'headers' | 'framing' | 'connection'
+>
+
 export interface Concurrency {
   now: number
   high: number
 }
 
 export interface Recorder {
-  begin(
-    request: Omit<
-      SeenRequest,
-      | 'id'
-      | 'status'
-      | 'chunks'
-      | 'endedAt'
-      | 'hungUp'
-      | 'faults'
-      | 'body'
-      | 'bodyBytes'
-      | 'bodyTruncated'
-      | 'model'
-    >,
-  ): SeenRequest
+  begin(arrival: Arrival): SeenRequest
   body(request: SeenRequest, body: Buffer): void
   /** Inference requests in flight, from arrival to the last byte or the hang-up. */
   enter(model: string): void
@@ -71,83 +63,102 @@ export interface Recorder {
 }
 
 export function createRecorder(): Recorder {
-  let requests: SeenRequest[] = []
-  let counts: Record<string, number> = {}
-  let total: Concurrency = { now: 0, high: 0 }
-  let models = new Map<string, Concurrency>()
-  let ids = 0
-  let opened = 0
-  let open = 0
+  return new RingRecorder()
+}
 
-  const ofModel = (model: string): Concurrency => {
-    const known = models.get(model) ?? { now: 0, high: 0 }
-    models.set(model, known)
-    return known
-  }
-  const rise = (level: Concurrency): void => {
-    level.now += 1
-    level.high = Math.max(level.high, level.now)
+class RingRecorder implements Recorder {
+  #requests: SeenRequest[] = []
+  #counts: Record<string, number> = {}
+  #total: Concurrency = { now: 0, high: 0 }
+  #models = new Map<string, Concurrency>()
+  #ids = 0
+  #opened = 0
+  #open = 0
+
+  begin(arrival: Arrival): SeenRequest {
+    this.#ids += 1
+    const request: SeenRequest = {
+      ...arrival,
+      id: this.#ids,
+      body: Buffer.alloc(0),
+      bodyBytes: 0,
+      bodyTruncated: false,
+      model: undefined,
+      status: undefined,
+      chunks: 0,
+      endedAt: undefined,
+      hungUp: undefined,
+      faults: [],
+    }
+    this.#requests.push(request)
+    if (this.#requests.length > MAX_REQUESTS) {
+      this.#requests = this.#requests.slice(-MAX_REQUESTS / 2)
+    }
+    const key = `${arrival.method} ${arrival.path}`
+    this.#counts[key] = (this.#counts[key] ?? 0) + 1
+    return request
   }
 
-  return {
-    begin(seen) {
-      ids += 1
-      const request: SeenRequest = {
-        ...seen,
-        id: ids,
-        body: Buffer.alloc(0),
-        bodyBytes: 0,
-        bodyTruncated: false,
-        model: undefined,
-        status: undefined,
-        chunks: 0,
-        endedAt: undefined,
-        hungUp: undefined,
-        faults: [],
-      }
-      requests.push(request)
-      if (requests.length > MAX_REQUESTS) requests = requests.slice(-MAX_REQUESTS / 2)
-      const key = `${seen.method} ${seen.path}`
-      counts[key] = (counts[key] ?? 0) + 1
-      return request
-    },
-    body(request, body) {
-      request.bodyBytes = body.length
-      request.bodyTruncated = body.length > MAX_BODY
-      request.body = request.bodyTruncated ? Buffer.from(body.subarray(0, MAX_BODY)) : body
-    },
-    enter(model) {
-      rise(total)
-      rise(ofModel(model))
-    },
-    leave(model) {
-      total.now -= 1
-      ofModel(model).now -= 1
-    },
-    opened() {
-      opened += 1
-      open += 1
-      return opened
-    },
-    closed() {
-      open -= 1
-    },
-    requests: () => requests,
-    counts: () => counts,
-    concurrency: () => ({ ...total, models: Object.fromEntries(models) }),
-    connections: () => ({ opened, open }),
-    reset() {
-      requests = []
-      counts = {}
-      total = { now: total.now, high: total.now }
-      models = new Map(
-        [...models]
-          .filter(([, { now }]) => now > 0)
-          .map(([name, { now }]) => [name, { now, high: now }]),
-      )
-      opened = open
-    },
+  body(request: SeenRequest, body: Buffer): void {
+    request.bodyBytes = body.length
+    request.bodyTruncated = body.length > MAX_BODY
+    request.body = request.bodyTruncated ? Buffer.from(body.subarray(0, MAX_BODY)) : body
   }
+
+  enter(model: string): void {
+    rise(this.#total)
+    const known = this.#models.get(model) ?? { now: 0, high: 0 }
+    this.#models.set(model, known)
+    rise(known)
+  }
+
+  leave(model: string): void {
+    this.#total.now -= 1
+    const known = this.#models.get(model)
+    if (known !== undefined) known.now -= 1
+  }
+
+  opened(): number {
+    this.#opened += 1
+    this.#open += 1
+    return this.#opened
+  }
+
+  closed(): void {
+    this.#open -= 1
+  }
+
+  requests(): readonly SeenRequest[] {
+    return this.#requests
+  }
+
+  counts(): Readonly<Record<string, number>> {
+    return this.#counts
+  }
+
+  concurrency(): Concurrency & { models: Readonly<Record<string, Concurrency>> } {
+    return { ...this.#total, models: Object.fromEntries(this.#models) }
+  }
+
+  connections(): { opened: number; open: number } {
+    return { opened: this.#opened, open: this.#open }
+  }
+
+  reset(): void {
+    this.#requests = []
+    this.#counts = {}
+    this.#opened = this.#open
+    this.#total.high = this.#total.now
+    for (const [model, level] of this.#models) {
+      level.high = level.now
+      if (level.now === 0) this.#models.delete(model)
+    }
+  }
+}
+
+function rise(level: Concurrency): void {
+  level.now += 1
+  level.high = Math.max(level.high, level.now)
 }
 
 /** A request as the control route prints it. */

@@ -49,38 +49,99 @@ export interface Reply {
   readonly response: ServerResponse
 }
 
+interface ReplyContext {
+  seen: SeenRequest
+  strikes: Strikes
+  signal: AbortSignal
+  deps: ReplyDeps
+}
+
 export function createReply(
   req: IncomingMessage,
   res: ServerResponse,
-  context: { seen: SeenRequest; strikes: Strikes; signal: AbortSignal; deps: ReplyDeps },
+  context: ReplyContext,
 ): Reply {
-  const { seen, strikes, signal, deps } = context
-  let head: { status: number; headers: Headers } | undefined
-  let common: Headers = {}
-  let begun = false
+  return new GoReply(req, res, context)
+}
 
-  const sendHead = async (length: number | undefined): Promise<void> => {
-    if (begun || head === undefined) return
-    begun = true
-    await sleep(deps.clock, strikes.get('slow_headers')?.ms ?? 0, signal)
-    const encoding = strikes.get('gzip')?.declared === true ? { 'Content-Encoding': 'gzip' } : {}
-    writeGoHead(req, res, head.status, { ...common, ...head.headers, ...encoding }, length)
-    seen.status = head.status
-    deps.emit({ name: 'headers-sent', at: deps.clock.now(), requestId: seen.id, path: seen.path })
-    if (strikes.get('silent_after_headers') !== undefined) {
-      res.flushHeaders()
-      await never(signal)
-    }
-    if (strikes.get('cut')?.after === 0) res.flushHeaders()
+class GoReply implements Reply {
+  readonly response: ServerResponse
+  readonly #req: IncomingMessage
+  readonly #context: ReplyContext
+  #head: { status: number; headers: Headers } | undefined
+  #common: Headers = {}
+  #begun = false
+
+  constructor(req: IncomingMessage, res: ServerResponse, context: ReplyContext) {
+    this.#req = req
+    this.response = res
+    this.#context = context
   }
 
-  const put = async (chunk: string): Promise<void> => {
-    await strikeBefore({ res, seen, strikes, signal, deps })
+  get begun(): boolean {
+    return this.#begun
+  }
+
+  preset(headers: Headers): void {
+    this.#common = headers
+  }
+
+  async send(status: number, headers: Headers, body = ''): Promise<void> {
+    const { strikes } = this.#context
+    this.begin(status, headers)
+    const plainBody = strikes.get('gzip') === undefined && strikes.get('drip') === undefined
+    const length = Buffer.byteLength(body)
+    await this.#sendHead(length <= GO_BUFFER && plainBody ? length : undefined)
+    if (body !== '' && this.#req.method !== 'HEAD') await this.#put(body)
+    this.end()
+  }
+
+  begin(status: number, headers: Headers): void {
+    this.#head = { status, headers }
+  }
+
+  async write(chunk: string): Promise<void> {
+    await this.#sendHead(undefined)
+    await this.#put(chunk)
+  }
+
+  async finish(chunks: readonly string[]): Promise<void> {
+    await this.#sendHead(undefined)
+    if (this.#context.strikes.get('no_terminator') === undefined) {
+      for (const chunk of chunks) await this.#put(chunk)
+    }
+    this.end()
+  }
+
+  end(): void {
+    this.response.end()
+  }
+
+  async #sendHead(length: number | undefined): Promise<void> {
+    if (this.#begun || this.#head === undefined) return
+    const { seen, strikes, signal, deps } = this.#context
+    await sleep(deps.clock, strikes.get('slow_headers')?.ms ?? 0, signal)
+    this.#begun = true
+    const { status } = this.#head
+    const encoding = strikes.get('gzip')?.declared === true ? { 'Content-Encoding': 'gzip' } : {}
+    const headers = { ...this.#common, ...this.#head.headers, ...encoding }
+    writeGoHead(this.#req, this.response, { status, headers, length })
+    seen.status = status
+    deps.emit({ name: 'headers-sent', at: deps.clock.now(), requestId: seen.id, path: seen.path })
+    if (strikes.get('cut')?.after === 0) this.response.flushHeaders()
+    if (strikes.get('silent_after_headers') === undefined) return
+    this.response.flushHeaders()
+    await never(signal)
+  }
+
+  async #put(chunk: string): Promise<void> {
+    const { seen, strikes, signal, deps } = this.#context
+    await strikeBefore(this.response, this.#context)
     const bytes = strikes.get('gzip') === undefined ? Buffer.from(chunk) : gzipSync(chunk)
     const drip = strikes.get('drip')
-    const step = drip?.bytes ?? bytes.length
+    const step = drip?.bytes ?? Math.max(1, bytes.length)
     for (let at = 0; at < bytes.length; at += step) {
-      await push(res, bytes.subarray(at, at + step), signal)
+      await push(this.response, bytes.subarray(at, at + step), signal)
       if (drip !== undefined) await sleep(deps.clock, drip.ms ?? 0, signal)
     }
     seen.chunks += 1
@@ -92,76 +153,41 @@ export function createReply(
       chunk: seen.chunks,
     })
   }
+}
 
-  const reply: Reply = {
-    response: res,
-    get begun() {
-      return begun
-    },
-    preset(headers) {
-      common = headers
-    },
-    async send(status, headers, body = '') {
-      head = { status, headers }
-      const plainBody = strikes.get('gzip') === undefined && strikes.get('drip') === undefined
-      const length = Buffer.byteLength(body)
-      await sendHead(length <= GO_BUFFER && plainBody ? length : undefined)
-      if (body !== '' && req.method !== 'HEAD') await put(body)
-      res.end()
-    },
-    begin(status, headers) {
-      head = { status, headers }
-    },
-    async write(chunk) {
-      await sendHead(undefined)
-      await put(chunk)
-    },
-    async finish(chunks) {
-      if (strikes.get('no_terminator') === undefined) {
-        for (const chunk of chunks) await reply.write(chunk)
-      } else {
-        await sendHead(undefined)
-      }
-      res.end()
-    },
-    end: () => void res.end(),
-  }
-  return reply
+export interface Head {
+  status: number
+  headers: Headers
+  /** Undefined: chunked. */
+  length: number | undefined
 }
 
 /** Handler headers sorted, then Date, Content-Length, Connection, Transfer-Encoding. */
-export function writeGoHead(
-  req: IncomingMessage,
-  res: ServerResponse,
-  status: number,
-  headers: Headers,
-  length: number | undefined,
-): void {
+export function writeGoHead(req: IncomingMessage, res: ServerResponse, head: Head): void {
+  const { status, headers } = head
   const closing = req.headers.connection?.toLowerCase() === 'close' || req.httpVersion === '1.0'
-  const flat: string[] = []
-  const names = Object.keys(headers).toSorted()
-  for (const name of names) {
-    if (name === 'Connection' && closing) continue
-    for (const value of [headers[name] ?? []].flat()) flat.push(name, value)
-  }
-  const bodiless = status === 204 || (req.method === 'HEAD' && length === undefined)
-  flat.push('Date', new Date().toUTCString())
-  if (length !== undefined && status !== 204) flat.push('Content-Length', String(length))
+  const names = Object.keys(headers)
+    .filter((name) => !(closing && name === 'Connection'))
+    .toSorted()
+  const flat = names.flatMap((name) =>
+    [headers[name] ?? []].flat().flatMap((value) => [name, value]),
+  )
+  flat.push('Date', new Date().toUTCString(), ...lengthOf(head))
   if (closing) flat.push('Connection', 'close')
   else if (!names.includes('Connection')) res.removeHeader('connection')
-  if (length === undefined && !bodiless) flat.push('Transfer-Encoding', 'chunked')
+  if (isChunked(req, head)) flat.push('Transfer-Encoding', 'chunked')
   res.sendDate = false
   res.writeHead(status, flat)
 }
 
-async function strikeBefore(context: {
-  res: ServerResponse
-  seen: SeenRequest
-  strikes: Strikes
-  signal: AbortSignal
-  deps: ReplyDeps
-}): Promise<void> {
-  const { res, seen, strikes, signal, deps } = context
+const lengthOf = ({ status, length }: Head): string[] =>
+  length === undefined || status === 204 ? [] : ['Content-Length', String(length)]
+
+const isChunked = (req: IncomingMessage, { status, length }: Head): boolean =>
+  length === undefined && status !== 204 && req.method !== 'HEAD'
+
+async function strikeBefore(res: ServerResponse, context: ReplyContext): Promise<void> {
+  const { seen, strikes, signal, deps } = context
   const gap = strikes.get('gap')
   if (gap !== undefined && seen.chunks >= (gap.after ?? 1)) await sleep(deps.clock, gap.ms, signal)
   const cut = strikes.get('cut')

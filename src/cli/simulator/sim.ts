@@ -45,9 +45,22 @@ export const JSON_UTF8 = 'application/json; charset=utf-8'
 /** RFC 3339 with nanoseconds, trailing zeros dropped as Go does. */
 export function stamp(sim: Sim, ms: number = sim.clock.now()): string {
   const seconds = new Date(ms).toISOString().slice(0, 19)
-  const nanos = (Math.floor(ms) % 1000) * 1_000_000 + sim.random.int(1_000_000)
+  const nanos = (Math.floor(ms) % 1000) * 1_000_000 + below(sim, ms)
   const fraction = String(nanos).padStart(9, '0').replace(/0+$/u, '')
   return fraction === '' ? `${seconds}Z` : `${seconds}.${fraction}Z`
+}
+
+const lastStamps = new WeakMap<Sim, { ms: number; nanos: number }>()
+
+/** Nanoseconds within the millisecond; two stamps of the same one go up. */
+function below(sim: Sim, ms: number): number {
+  const last = lastStamps.get(sim)
+  const nanos =
+    last?.ms === ms
+      ? Math.min(999_999, last.nanos + 1000 + sim.random.int(9000))
+      : sim.random.int(400_000)
+  lastStamps.set(sim, { ms, nanos })
+  return nanos
 }
 
 /** Seconds since 1970, as the OpenAI dialects write it. */

@@ -43,7 +43,7 @@ function choose(struck: Struck, strikes: Strikes): (() => Promise<void>) | undef
 async function sendWhole({ req, res, seen }: Struck, body: Buffer): Promise<void> {
   const type = req.headers['content-type'] ?? 'application/json'
   seen.status = 200
-  writeGoHead(req, res, 200, { 'Content-Type': type }, body.length)
+  writeGoHead(req, res, { status: 200, headers: { 'Content-Type': type }, length: body.length })
   res.end(body)
 }
 
@@ -57,7 +57,7 @@ async function sendStatus(struck: Struck, fault: KindOf<'status'>): Promise<void
   const headers = { 'Content-Type': type, ...fault.headers }
   seen.status = fault.status
   const length = fault.endless === true ? undefined : body.length + (fault.short ?? 0)
-  writeGoHead(req, res, fault.status, headers, length)
+  writeGoHead(req, res, { status: fault.status, headers, length })
   if (fault.endless === true) {
     for (;;) {
       res.write(body.length === 0 ? ' ' : body)
@@ -85,7 +85,7 @@ async function playScript(struck: Struck, fault: KindOf<'script'>): Promise<void
     res.writeHead(seen.status, { ...fault.headers, ...close })
   } else {
     const length = framing === 'content-length' ? total : undefined
-    writeGoHead(req, res, seen.status, fault.headers ?? {}, length)
+    writeGoHead(req, res, { status: seen.status, headers: fault.headers ?? {}, length })
   }
   res.flushHeaders()
   for (const [index, chunk] of bytes.entries()) {

@@ -13,7 +13,7 @@ import { parseName } from './names.ts'
 import { seededRandom } from './random.ts'
 import { createRecorder, type Concurrency, type SeenRequest } from './record.ts'
 import { createScheduler } from './scheduler.ts'
-import { serve } from './serve.ts'
+import { serve, type Wire } from './serve.ts'
 import { DEFAULT_MODELS, DEFAULT_SETTINGS, type WorkerOptions } from './settings.ts'
 import type { Sim } from './sim.ts'
 import { featuresOf } from './versions.ts'
@@ -89,10 +89,12 @@ export async function startSimulatedWorker(options: WorkerOptions = {}): Promise
     ...given
   } = options
   const settings = { ...DEFAULT_SETTINGS, ...given }
+  // The listener needs the faults and the faults the listener.
+  const parts: { listener?: Listener } = {}
   const features = featuresOf(settings.version)
   const events = createEventLog()
   const record = createRecorder()
-  const faults = createFaultBook(() => listener?.settle())
+  const faults = createFaultBook(() => parts.listener?.settle())
   const scheduler = createScheduler({
     ...settings,
     clock,
@@ -111,22 +113,24 @@ export async function startSimulatedWorker(options: WorkerOptions = {}): Promise
     record,
     events,
   }
-  let listener: Listener | undefined
-  const die = (): void => {
-    listener?.die()
-    onDie()
+  const wire: Wire = {
+    sim,
+    connectionOf: (req) => parts.listener?.connectionOf(req) ?? 0,
+    die() {
+      parts.listener?.die()
+      onDie()
+    },
   }
-  listener = await createListener({
+  parts.listener = await createListener({
     host: settings.host,
     port: settings.port,
     faults: () => faults,
     record,
     onConnection: (id) => events.emit({ name: 'connection', at: clock.now(), detail: String(id) }),
-    onRequest: (req, res) =>
-      dispatch({ sim, connectionOf: (from) => listener?.connectionOf(from) ?? 0, die }, req, res),
+    onRequest: (req, res) => dispatch(wire, req, res),
   })
   const controls = wantsControl === true ? await startControl(sim) : undefined
-  return handleOf(sim, listener, controls)
+  return handleOf(sim, parts.listener, controls)
 }
 
 function failLoad(faults: Sim['faults'], model: string): string | undefined {
@@ -136,11 +140,7 @@ function failLoad(faults: Sim['faults'], model: string): string | undefined {
     : (fault.message ?? 'llama-server process has terminated: exit status 1')
 }
 
-function dispatch(
-  wire: Parameters<typeof serve>[0],
-  req: IncomingMessage,
-  res: ServerResponse,
-): void {
+function dispatch(wire: Wire, req: IncomingMessage, res: ServerResponse): void {
   if (req.url?.startsWith('/_sim/') === true) {
     void answerControl(wire.sim, req, res)
     return
@@ -170,7 +170,7 @@ async function startControl(sim: Sim): Promise<Server> {
 }
 
 function handleOf(sim: Sim, listener: Listener, controls: Server | undefined): SimulatedWorker {
-  const { inventory, faults, record, scheduler, events, settings } = sim
+  const { scheduler, events, settings } = sim
   const close = async (): Promise<void> => {
     scheduler.close()
     controls?.closeAllConnections()
@@ -182,46 +182,10 @@ function handleOf(sim: Sim, listener: Listener, controls: Server | undefined): S
     port: listener.port,
     // A listening TCP server's address is never a string or null.
     controlUrl: controls && `http://127.0.0.1:${(controls.address() as AddressInfo).port}`,
-    models: {
-      list: () => inventory.list(),
-      replace: (specs) => inventory.replace(specs),
-      add: (spec) => void inventory.add(spec),
-      remove: (name) => inventory.remove(name),
-      setDigest: (name, digest) => inventory.setDigest(name, digest),
-    },
-    faults: {
-      async add(fault) {
-        const id = faults.add(fault)
-        await listener.settled()
-        return async () => {
-          faults.remove(id)
-          await listener.settled()
-        }
-      },
-      async clear() {
-        faults.clear()
-        await listener.settled()
-      },
-      list: () => faults.list(),
-    },
-    record: {
-      requests: ({ path, model } = {}) =>
-        record
-          .requests()
-          .filter(
-            (seen) =>
-              (path === undefined || seen.path === path) &&
-              (model === undefined || seen.model === model),
-          ),
-      counts: () => record.counts(),
-      concurrency: () => record.concurrency(),
-      connections: () => record.connections(),
-      reset() {
-        record.reset()
-        events.reset()
-      },
-    },
-    scheduler: schedulerView(sim),
+    models: modelsOf(sim),
+    faults: faultsOf(sim, listener),
+    record: recordOf(sim),
+    scheduler: schedulerOf(sim),
     set: (changes) => void Object.assign(settings, changes),
     waitFor: (event, wait) => events.waitFor(event, wait),
     events: () => events.all(),
@@ -230,24 +194,69 @@ function handleOf(sim: Sim, listener: Listener, controls: Server | undefined): S
     close,
     [Symbol.asyncDispose]: close,
   }
+}
 
-  function schedulerView({ inventory: installed }: Sim): SimulatedWorker['scheduler'] {
-    return {
-      loaded: () =>
-        scheduler.loaded().map((runner) => ({
-          model: runner.model.name,
-          numCtx: runner.numCtx,
-          running: runner.running(),
-          waiting: runner.waiting(),
-          expiresAt: runner.expiresAt,
-        })),
-      pending: () => scheduler.pending(),
-      loading: () => scheduler.loading()?.model.name,
-      kill(name) {
-        const parsed = parseName(name)
-        const model = parsed === undefined ? undefined : installed.find(parsed)
-        return model !== undefined && scheduler.kill(model)
-      },
-    }
+function modelsOf({ inventory }: Sim): SimulatedWorker['models'] {
+  return {
+    list: () => inventory.list(),
+    replace: (specs) => inventory.replace(specs),
+    add: (spec) => void inventory.add(spec),
+    remove: (name) => inventory.remove(name),
+    setDigest: (name, digest) => inventory.setDigest(name, digest),
+  }
+}
+
+function faultsOf({ faults }: Sim, listener: Listener): SimulatedWorker['faults'] {
+  return {
+    async add(fault) {
+      const id = faults.add(fault)
+      await listener.settled()
+      return async () => {
+        faults.remove(id)
+        await listener.settled()
+      }
+    },
+    async clear() {
+      faults.clear()
+      await listener.settled()
+    },
+    list: () => faults.list(),
+  }
+}
+
+function recordOf({ record, events }: Sim): SimulatedWorker['record'] {
+  return {
+    requests: ({ path, model } = {}) =>
+      record
+        .requests()
+        .filter((seen) => path === undefined || seen.path === path)
+        .filter((seen) => model === undefined || seen.model === model),
+    counts: () => record.counts(),
+    concurrency: () => record.concurrency(),
+    connections: () => record.connections(),
+    reset() {
+      record.reset()
+      events.reset()
+    },
+  }
+}
+
+function schedulerOf({ scheduler, inventory }: Sim): SimulatedWorker['scheduler'] {
+  return {
+    loaded: () =>
+      scheduler.loaded().map((runner) => ({
+        model: runner.model.name,
+        numCtx: runner.numCtx,
+        running: runner.running(),
+        waiting: runner.waiting(),
+        expiresAt: runner.expiresAt,
+      })),
+    pending: () => scheduler.pending(),
+    loading: () => scheduler.loading()?.model.name,
+    kill(name) {
+      const parsed = parseName(name)
+      const model = parsed === undefined ? undefined : inventory.find(parsed)
+      return model !== undefined && scheduler.kill(model)
+    },
   }
 }
