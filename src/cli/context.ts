@@ -2,6 +2,8 @@
 // print, and (only if it asks) a client of the running gateway.
 
 import type { Command } from 'commander'
+import type { AdminClient } from '../gateway/contract/client.ts'
+import { connect } from './connect.ts'
 import { CliError } from './exit-codes.ts'
 import type { CliIo } from './io.ts'
 import { createOutput, type Human, type Output } from './output.ts'
@@ -24,6 +26,8 @@ export interface CliContext {
   /** Known once the command line has been parsed, that is inside of actions. */
   readonly options: GlobalOptions
   readonly look: Look
+  /** A client of the running gateway. The first call connects. */
+  admin(): AdminClient
   print(data: unknown, human: Human): void
   printLine(data: unknown, human: Human): void
   say(text: string): void
@@ -47,11 +51,14 @@ export interface OpenContext {
   context: CliContext
   /** Takes over the options of a parsed command line. */
   settle(command: Command): void
+  /** Ends connections, after the command is over. */
+  close(): void
 }
 
 export function createContext(io: CliIo): OpenContext {
   let options = DEFAULTS
   let output: Output = createOutput(io, options)
+  let client: AdminClient | undefined
   const context: CliContext = {
     io,
     get options() {
@@ -59,6 +66,10 @@ export function createContext(io: CliIo): OpenContext {
     },
     get look() {
       return output.look
+    },
+    admin() {
+      client ??= connect(io, options)
+      return client
     },
     print: (data, human) => output.print(data, human),
     printLine: (data, human) => output.printLine(data, human),
@@ -70,6 +81,11 @@ export function createContext(io: CliIo): OpenContext {
     settle(command) {
       options = { ...DEFAULTS, ...globalOptionsOf(command) }
       output = createOutput(io, options)
+    },
+    close() {
+      const { skew } = client ?? {}
+      if (skew !== undefined) output.say(`note: ${skew}`)
+      client?.close()
     },
   }
 }

@@ -2,6 +2,7 @@
 // code that it does not know as failure.
 
 import { CommanderError } from 'commander'
+import { AdminError } from '../gateway/contract/faults.ts'
 
 export const EXIT = {
   ok: 0,
@@ -53,5 +54,29 @@ export interface CliErrorOptions {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof CliError) return EXIT[error.exit]
-  return EXIT.failed
+  return error instanceof AdminError ? EXIT[exitOfFault(error.code)] : EXIT.failed
+}
+
+function exitOfFault(code: AdminError['code']): ExitName {
+  switch (code) {
+    case 'invalid_input':
+      return 'usage'
+    case 'not_found':
+      return 'notFound'
+    case 'conflict':
+    case 'refused':
+      return 'refused'
+    case 'config_invalid':
+      return 'configInvalid'
+    case 'not_running':
+    case 'disconnected':
+      return 'notReachable'
+    case 'not_saved':
+    case 'failed':
+    case 'internal':
+      return 'failed'
+    default:
+      // A newer gateway may know a code that this program does not.
+      return 'failed'
+  }
 }

@@ -1,16 +1,12 @@
 // The outer world of one run of the CLI: its streams, its environment, and the signal that somebody
 // pressed Ctrl-C. `main.ts` gives the real ones, tests give captured ones.
 
-export interface OutputStream {
-  write(text: string): unknown
-  readonly isTTY?: boolean
-  /** Width of the terminal in cells. */
-  readonly columns?: number
-}
+import type { Readable, Writable } from 'node:stream'
 
-export interface InputStream extends AsyncIterable<Buffer | string> {
-  readonly isTTY?: boolean
-}
+/** `columns` is the width of the terminal in cells. */
+export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+
+export type InputStream = Readable & { readonly isTTY?: boolean }
 
 export interface CliIo {
   stdin: InputStream

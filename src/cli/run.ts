@@ -5,9 +5,10 @@ import { Command, CommanderError } from 'commander'
 import { COMMANDS, type CommandEntry } from './commands.ts'
 import { type CliContext, createContext, type OpenContext } from './context.ts'
 import { CliError, EXIT, exitCodeOf } from './exit-codes.ts'
+import { detailsOf } from './fault-details.ts'
 import type { CliIo } from './io.ts'
 import { lookOf, sanitiseLines } from './output.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from '../gateway/contract/version.ts'
 
 /** Runs `ogw ARGV…` and returns its exit code. Never throws for what a user can cause. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
@@ -21,6 +22,8 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
     if (io.interrupted().aborted) return EXIT.interrupted
     report(error, io)
     return exitCodeOf(error)
+  } finally {
+    open.close()
   }
 }
 
@@ -146,9 +149,8 @@ function expandDefault(argv: readonly string[]): string[] {
 /** commander has printed its own errors by then. */
 function report(error: unknown, io: CliIo): void {
   if (error instanceof CommanderError) return
-  const known = error instanceof CliError
   const text = error instanceof Error ? error.message : String(error)
-  const details = known ? error.details : stackOf(error, io)
+  const details = detailsOf(error) ?? stackOf(error, io)
   const lines = [`error: ${text}`, ...details.map((line) => `  ${line}`)]
   io.stderr.write(`${sanitiseLines(lines.join('\n'))}\n`)
 }

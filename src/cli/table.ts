@@ -39,6 +39,17 @@ export function renderTable(table: TableView, look: Look): string {
   return [header, ...rows].map((row) => renderRow(row, table.columns, widths, look)).join('')
 }
 
+/** Facts as `label   value` lines, one each. */
+export function renderFacts(facts: readonly (readonly [string, Cell])[], look: Look): string {
+  const room = facts.reduce((most, [label]) => Math.max(most, width(label)), 0)
+  return facts
+    .map(([label, value]) => {
+      const { text, tone } = drawn(value, look)
+      return `${paint(pad(label, room), 'dim', look)}${GUTTER}${paint(text, tone, look)}\n`
+    })
+    .join('')
+}
+
 function drawn(one: Cell, look: Look): Cell {
   return look.ascii ? { ...one, text: toAscii(one.text) } : one
 }

@@ -53,8 +53,13 @@ export function fit(text: string, cells: number, cut: 'end' | 'middle' = 'end'):
 
 // Control and format characters, line separators, lone surrogates, and letters that show nothing
 // (Hangul fillers and the like). Bidi controls are among the format characters.
-const UNSAFE =
-  /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Cs}|\u034f|[\u115f\u1160\u17b4\u17b5]|[\u180b-\u180f]|[\u3164\uffa0]/gu
+const UNSAFE = new RegExp(
+  [
+    String.raw`\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Cs}`,
+    String.raw`\u034f|\u115f|\u1160|\u17b4|\u17b5|[\u180b-\u180f]|\u3164|\uffa0`,
+  ].join('|'),
+  'gu',
+)
 
 /**
  * Makes foreign text safe to draw on one line: what could steer a terminal or hide is written as
