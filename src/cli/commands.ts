@@ -8,7 +8,7 @@ export interface CommandEntry {
   name: string
   /** One line for `ogw --help`. */
   summary: string
-  group: 'Fleet' | 'Run' | 'Look' | 'Keep' | 'Set up'
+  group: 'Look' | 'Steer' | 'Run' | 'Set up'
   /** Not listed: called by ogw itself. */
   hidden?: true
   /** The subcommand that a bare `ogw NAME` means. */
@@ -17,6 +17,76 @@ export interface CommandEntry {
 }
 
 export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'status',
+    summary: 'show what runs and what is wrong',
+    group: 'Look',
+    load: async (context) => (await import('./commands/status.ts')).statusCommand(context),
+  },
+  {
+    name: 'workers',
+    summary: 'see workers, drain and probe them',
+    group: 'Steer',
+    defaultSubcommand: 'list',
+    load: async (context) => (await import('./commands/workers.ts')).workersCommand(context),
+  },
+  {
+    name: 'placement',
+    summary: 'say which models may run on which workers',
+    group: 'Steer',
+    defaultSubcommand: 'show',
+    load: async (context) => (await import('./commands/placement.ts')).placementCommand(context),
+  },
+  {
+    name: 'models',
+    summary: 'see, load, unload, pull and delete models',
+    group: 'Steer',
+    defaultSubcommand: 'list',
+    load: async (context) => (await import('./commands/models.ts')).modelsCommand(context),
+  },
+  {
+    name: 'requests',
+    summary: 'see and cancel requests',
+    group: 'Steer',
+    defaultSubcommand: 'list',
+    load: async (context) => (await import('./commands/requests.ts')).requestsCommand(context),
+  },
+  {
+    name: 'explain',
+    summary: 'say where a request would run now, and why',
+    group: 'Look',
+    load: async (context) => (await import('./commands/explain.ts')).explainCommand(context),
+  },
+  {
+    name: 'events',
+    summary: 'show what happened lately, and follow it',
+    group: 'Look',
+    load: async (context) => (await import('./commands/events.ts')).eventsCommand(context),
+  },
+  {
+    name: 'audit',
+    summary: 'list the changes that operators made',
+    group: 'Look',
+    load: async (context) => (await import('./commands/audit.ts')).auditCommand(context),
+  },
+  {
+    name: 'storage',
+    summary: 'list the state files',
+    group: 'Look',
+    load: async (context) => (await import('./commands/storage.ts')).storageCommand(context),
+  },
+  {
+    name: 'doctor',
+    summary: 'look for what is wrong and say what to do',
+    group: 'Look',
+    load: async (context) => (await import('./commands/doctor.ts')).doctorCommand(context),
+  },
+  {
+    name: 'health',
+    summary: 'say whether the gateway is healthy',
+    group: 'Look',
+    load: async (context) => (await import('./commands/health.ts')).healthCommand(context),
+  },
   {
     name: 'serve',
     summary: 'run the gateway',
@@ -42,12 +112,45 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: (context) => later('./commands/tui.ts', 'tuiCommand', context),
   },
   {
+    name: 'admin-proxy',
+    summary: 'bridge stdin and stdout to the admin socket',
+    group: 'Run',
+    load: async (context) => (await import('./commands/admin-proxy.ts')).adminProxyCommand(context),
+  },
+  {
     name: 'config',
     summary: 'check, show and reload the config',
     group: 'Set up',
-    load: (context) => later('./commands/config.ts', 'configCommand', context),
+    load: loadConfigCommand,
+  },
+  {
+    name: 'context',
+    summary: 'name gateways on this and other machines',
+    group: 'Set up',
+    defaultSubcommand: 'list',
+    load: async (context) => (await import('./commands/context.ts')).contextCommand(context),
+  },
+  {
+    name: 'completion',
+    summary: 'print a completion script for your shell',
+    group: 'Set up',
+    load: async (context) => (await import('./commands/completion.ts')).completionCommand(context),
+  },
+  {
+    name: '__complete',
+    summary: 'print what could stand in place of the last word',
+    group: 'Set up',
+    hidden: true,
+    load: async (context) => (await import('./commands/complete.ts')).completeCommand(context),
   },
 ]
+
+/** Its file commands need no gateway; `reload` does, and comes from a module of its own. */
+async function loadConfigCommand(context: CliContext): Promise<Command> {
+  const { configCommand } = await import('./commands/config.ts')
+  const { configReloadCommand } = await import('./commands/config-reload.ts')
+  return configCommand(context.io).addCommand(configReloadCommand(context))
+}
 
 type CommandModule = Readonly<Record<string, (io: CliContext['io']) => Command>>
 

@@ -41,7 +41,9 @@ function transportOf(io: CliIo, choice: Choice): Transport {
   }
   // A context that was named beats OGW_SOCKET, which localSockets would put first.
   const named = choice.context !== undefined && target?.kind === 'socket' ? target.path : undefined
-  return socketTransport(localSockets(io, { ...choice, socket: named ?? choice.socket }, target?.path))
+  return socketTransport(
+    localSockets(io, { ...choice, socket: named ?? choice.socket }, target?.path),
+  )
 }
 
 /** --socket and OGW_SOCKET beat the current context, and --context beats OGW_SOCKET. */

@@ -56,7 +56,9 @@ function readIfThere(file: string): string | undefined {
     return readFileSync(file, 'utf8')
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
-    throw new CliError('failed', `the saved contexts cannot be read: ${messageOf(cause)}`, { cause })
+    throw new CliError('failed', `the saved contexts cannot be read: ${messageOf(cause)}`, {
+      cause,
+    })
   }
 }
 
@@ -86,4 +88,5 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)

@@ -7,7 +7,15 @@ import { CliError } from './exit-codes.ts'
 import type { Human } from './output.ts'
 
 /** Fields that differ from one moment to the next although nothing changed. */
-const VOLATILE = new Set(['age_ms', 'uptime_s', 'now_mono', 'mono', 'tags_read_mono', 'ps_read_mono', 'next_probe_mono'])
+const VOLATILE = new Set([
+  'age_ms',
+  'uptime_s',
+  'now_mono',
+  'mono',
+  'tags_read_mono',
+  'ps_read_mono',
+  'next_probe_mono',
+])
 
 export interface Followed<T> {
   read(): Promise<T>
@@ -32,11 +40,15 @@ async function follow<T>(context: CliContext, followed: Followed<T>): Promise<vo
   const signal = context.io.interrupted()
   const changes = new Changes()
   const stop = new AbortController()
-  const watching = context.admin().watch(
-    { onSnapshot: () => changes.mark(), onError: (error) => changes.fail(error) },
-    AbortSignal.any([signal, stop.signal]),
-  )
-  signal.addEventListener('abort', () => changes.fail(new CliError('interrupted', 'interrupted')), { once: true })
+  const watching = context
+    .admin()
+    .watch(
+      { onSnapshot: () => changes.mark(), onError: (error) => changes.fail(error) },
+      AbortSignal.any([signal, stop.signal]),
+    )
+  signal.addEventListener('abort', () => changes.fail(new CliError('interrupted', 'interrupted')), {
+    once: true,
+  })
   let last: string | undefined
   try {
     for (;;) {
@@ -44,7 +56,9 @@ async function follow<T>(context: CliContext, followed: Followed<T>): Promise<vo
       await changes.next()
       // oxlint-disable-next-line no-await-in-loop -- a slow answer must not be overtaken
       const value = await followed.read()
-      const text = JSON.stringify(value, (key, field: unknown) => (VOLATILE.has(key) ? undefined : field))
+      const text = JSON.stringify(value, (key, field: unknown) =>
+        VOLATILE.has(key) ? undefined : field,
+      )
       if (text === last) continue
       show(context, value, followed.human(value), last === undefined)
       last = text

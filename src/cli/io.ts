@@ -1,12 +1,18 @@
 // The outer world of one run of the CLI: its streams, its environment, and the signal that somebody
 // pressed Ctrl-C. `main.ts` gives the real ones, tests give captured ones.
 
-import type { Readable, Writable } from 'node:stream'
+export interface OutputStream {
+  write(data: string | Uint8Array): unknown
+  readonly isTTY?: boolean
+  /** Width of the terminal in cells. */
+  readonly columns?: number
+}
 
-/** `columns` is the width of the terminal in cells. */
-export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number }
-
-export type InputStream = Readable & { readonly isTTY?: boolean }
+export interface InputStream extends AsyncIterable<Buffer | string> {
+  readonly isTTY?: boolean
+  /** Stops reading, so that the process may end although more could come. */
+  destroy?(): unknown
+}
 
 export interface CliIo {
   stdin: InputStream

@@ -27,7 +27,10 @@ export function addWatchOption(command: Command): Command {
 }
 
 /** Examples at the end of a command's help, one `command   what it does` each. */
-export function addExamples(command: Command, examples: readonly (readonly [string, string])[]): Command {
+export function addExamples(
+  command: Command,
+  examples: readonly (readonly [string, string])[],
+): Command {
   const widest = Math.max(...examples.map(([line]) => line.length))
   const lines = examples.map(([line, what]) => `  ${line.padEnd(widest)}   ${what}`)
   return command.addHelpText('after', ['', 'Examples:', ...lines].join('\n'))

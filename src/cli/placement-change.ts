@@ -8,7 +8,11 @@ import type { CliContext } from './context.ts'
 import type { ChangeFlags } from './options.ts'
 import { type Look, renderTable } from './table.ts'
 
-export function printChange(context: CliContext, flags: ChangeFlags, change: PlacementChange): void {
+export function printChange(
+  context: CliContext,
+  flags: ChangeFlags,
+  change: PlacementChange,
+): void {
   if (flags.dryRun === true) {
     const { changes, orphaned, refused_last_hour } = change
     context.print({ changes, orphaned, refused_last_hour }, (look) => planInWords(change, look))

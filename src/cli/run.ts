@@ -1,154 +1,36 @@
 // One run of the CLI: argv in, exit code out. Nothing here touches the process, so that tests run
 // the real commands in process with captured streams.
 
-import { Command, CommanderError } from 'commander'
-import { COMMANDS, type CommandEntry } from './commands.ts'
-import { type CliContext, createContext, type OpenContext } from './context.ts'
-import { CliError, EXIT, exitCodeOf } from './exit-codes.ts'
+import { CommanderError } from 'commander'
+import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { detailsOf } from './fault-details.ts'
 import type { CliIo } from './io.ts'
-import { lookOf, sanitiseLines } from './output.ts'
-import { VERSION } from '../gateway/contract/version.ts'
+import { sanitiseLines } from './output.ts'
+import { buildProgram, expandDefault } from './program.ts'
 
 /** Runs `ogw ARGV…` and returns its exit code. Never throws for what a user can cause. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
-  const open = createContext(io)
+  let close = (): void => {}
   try {
     const words = expandDefault(argv)
-    const program = await buildProgram(open, words)
-    await program.parseAsync(words, { from: 'user' })
+    const built = await buildProgram(io, words)
+    close = built.close
+    await built.program.parseAsync(words, { from: 'user' })
     return EXIT.ok
   } catch (error) {
     if (io.interrupted().aborted) return EXIT.interrupted
     report(error, io)
     return exitCodeOf(error)
   } finally {
-    open.close()
+    close()
   }
-}
-
-/** The program with one real command, that of argv, and a line of help for each other. */
-async function buildProgram(open: OpenContext, argv: readonly string[]): Promise<Command> {
-  const program = createProgram(open)
-  const wanted = entryOf(argv)
-  for (const entry of COMMANDS) {
-    // oxlint-disable-next-line no-await-in-loop -- at most one of them loads anything
-    await attach(program, entry, entry === wanted ? open.context : undefined)
-  }
-  return program
-}
-
-/** The program with every command loaded, to generate docs and completions from. */
-export async function buildFullProgram(io: CliIo): Promise<Command> {
-  const open = createContext(io)
-  const program = createProgram(open)
-  for (const entry of COMMANDS) {
-    // oxlint-disable-next-line no-await-in-loop -- order of help is the order of the list
-    await attach(program, entry, open.context)
-  }
-  return program
-}
-
-function createProgram(open: OpenContext): Command {
-  const { io } = open.context
-  const program = new Command('ogw')
-    .description('A gateway in front of a fleet of Ollama workers, and the console to run it.')
-    .version(VERSION, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'show help')
-    .option('--json', 'print JSON, for scripts')
-    .option('--socket <path>', 'admin socket of the gateway (default: OGW_SOCKET)')
-    .option('--context <name>', 'a gateway saved with `ogw context add`')
-    .option('-y, --yes', 'answer yes to every question')
-    .option('--ascii', 'letters in place of signs')
-    .option('--no-color', 'no colours, as with NO_COLOR')
-    .configureHelp({ showGlobalOptions: true })
-    .configureOutput({
-      writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(sanitiseLines(text)),
-      getOutHelpWidth: () => io.stdout.columns ?? 80,
-      getErrHelpWidth: () => io.stderr.columns ?? 80,
-      getOutHasColors: () => lookOf(io.stdout, io.env, { ascii: false, color: true }).color,
-      getErrHasColors: () => lookOf(io.stderr, io.env, { ascii: false, color: true }).color,
-    })
-    .showHelpAfterError('(ogw --help lists the commands)')
-    .exitOverride()
-    .addHelpText('after', PROGRAM_EXAMPLES)
-  program.hook('preAction', (_program, action) => open.settle(action))
-  return program
-}
-
-const PROGRAM_EXAMPLES = `
-Examples:
-  ogw status                                    the fleet at a glance
-  ogw placement allow qwen3:8b node-2           let a model run on a worker
-  ogw placement deny "gemma4:*" node-1 --dry-run   what would change
-  ogw workers list --json | jq -r '.[].name'    for scripts
-`
-
-async function attach(
-  program: Command,
-  entry: CommandEntry,
-  context: CliContext | undefined,
-): Promise<void> {
-  const command =
-    context === undefined ? new Command(entry.name) : await loadCommand(entry, context)
-  if (command.description() === '') command.description(entry.summary)
-  command.summary(entry.summary).helpGroup(`${entry.group}:`)
-  inherit(command, program)
-  program.addCommand(command, { hidden: entry.hidden ?? false })
-}
-
-async function loadCommand(entry: CommandEntry, context: CliContext): Promise<Command> {
-  try {
-    return await entry.load(context)
-  } catch (cause) {
-    if (!isMissingModule(cause)) throw cause
-    throw new CliError('failed', `\`ogw ${entry.name}\` is not part of this build`, { cause })
-  }
-}
-
-function isMissingModule(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
-}
-
-/** Commands come from modules of their own; settings pass on only to those made by their parent. */
-function inherit(command: Command, parent: Command): void {
-  command.copyInheritedSettings(parent)
-  for (const child of command.commands) inherit(child, command)
-}
-
-const OPTIONS_WITH_VALUE = new Set(['--socket', '--context'])
-
-/** Where the command's name stands in argv, or -1. */
-function commandIndex(argv: readonly string[]): number {
-  for (let index = 0; index < argv.length; index += 1) {
-    const word = argv[index] ?? ''
-    if (word === '--') return -1
-    if (OPTIONS_WITH_VALUE.has(word)) index += 1
-    else if (!word.startsWith('-') && word !== 'help') return index
-  }
-  return -1
-}
-
-function entryOf(argv: readonly string[]): CommandEntry | undefined {
-  const name = argv[commandIndex(argv)]
-  return COMMANDS.find((entry) => entry.name === name)
-}
-
-/** `ogw workers` means `ogw workers list`; `ogw workers --help` is help on all of it. */
-function expandDefault(argv: readonly string[]): string[] {
-  const subcommand = entryOf(argv)?.defaultSubcommand
-  if (subcommand === undefined || argv.includes('help')) return [...argv]
-  const at = commandIndex(argv) + 1
-  const rest = argv.slice(at)
-  const asksHelp = rest.some((word) => word === '-h' || word === '--help')
-  if (asksHelp || (rest[0] !== undefined && !rest[0].startsWith('-'))) return [...argv]
-  return [...argv.slice(0, at), subcommand, ...rest]
 }
 
 /** commander has printed its own errors by then. */
 function report(error: unknown, io: CliIo): void {
   if (error instanceof CommanderError) return
+  // A command that was told to be quiet has no words.
+  if (error instanceof Error && error.message === '') return
   const text = error instanceof Error ? error.message : String(error)
   const details = detailsOf(error) ?? stackOf(error, io)
   const lines = [`error: ${text}`, ...details.map((line) => `  ${line}`)]

@@ -9,8 +9,12 @@ import { printChange } from '../placement-change.ts'
 const FORCE = 'also where a model is left without a worker that has it'
 
 export function addEditCommands(placement: Command, context: CliContext): void {
-  placement.addCommand(ruleCommand(context, 'allow', 'let it run there, whatever broader rules say'))
-  placement.addCommand(ruleCommand(context, 'deny', 'keep it from there, whatever broader rules say'))
+  placement.addCommand(
+    ruleCommand(context, 'allow', 'let it run there, whatever broader rules say'),
+  )
+  placement.addCommand(
+    ruleCommand(context, 'deny', 'keep it from there, whatever broader rules say'),
+  )
   placement.addCommand(ruleCommand(context, 'clear', 'remove the rules of exactly this pattern'))
   placement.addCommand(modeCommand(context))
   placement.addCommand(presetCommand(context))
@@ -61,7 +65,11 @@ function presetCommand(context: CliContext): Command {
     .description('replace all rules of a worker by a ready set')
     .argument('<worker>', 'name as in `ogw workers`')
     .addArgument(
-      new Argument('<preset>', 'the ready set').choices(['only-installed', 'block-all', 'allow-all']),
+      new Argument('<preset>', 'the ready set').choices([
+        'only-installed',
+        'block-all',
+        'allow-all',
+      ]),
     )
   addChangeOptions(command, FORCE).action(
     async (worker: string, preset: Preset, flags: ChangeFlags) => {

@@ -8,7 +8,13 @@ import type { InputOf } from '../../gateway/contract/schema.ts'
 import { presentHistory } from '../../tui/present/placement.ts'
 import type { CliContext } from '../context.ts'
 import { CliError } from '../exit-codes.ts'
-import { addChangeOptions, addExamples, type ChangeFlags, changeFields, wholeNumber } from '../options.ts'
+import {
+  addChangeOptions,
+  addExamples,
+  type ChangeFlags,
+  changeFields,
+  wholeNumber,
+} from '../options.ts'
 import { jsonText } from '../output.ts'
 import { printChange } from '../placement-change.ts'
 
@@ -70,7 +76,8 @@ async function readDocument(
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
 
 function historyCommand(context: CliContext): Command {
   return addExamples(
@@ -79,7 +86,14 @@ function historyCommand(context: CliContext): Command {
       .option('--limit <count>', 'at most so many (default: 100)', wholeNumber, 100)
       .action(async ({ limit }: { limit: number }) => {
         const entries = await context.admin().call('placement.history', { limit })
-        const rows = entries.map(({ id, at, actor, operation, before, after }) => ({ id, at, actor, operation, before, after }))
+        const rows = entries.map(({ id, at, actor, operation, before, after }) => ({
+          id,
+          at,
+          actor,
+          operation,
+          before,
+          after,
+        }))
         context.print(rows, () => presentHistory(entries, context.io.now()))
       }),
     [

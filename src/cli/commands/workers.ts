@@ -5,7 +5,13 @@ import type { OutputOf } from '../../gateway/contract/schema.ts'
 import { presentWorker, presentWorkers } from '../../tui/present/workers.ts'
 import type { CliContext } from '../context.ts'
 import { printOrFollow } from '../follow.ts'
-import { addChangeOptions, addExamples, addWatchOption, type ChangeFlags, changeFields } from '../options.ts'
+import {
+  addChangeOptions,
+  addExamples,
+  addWatchOption,
+  type ChangeFlags,
+  changeFields,
+} from '../options.ts'
 import { checkOutcomes, outcomesInWords } from '../outcomes.ts'
 import { renderFacts } from '../table.ts'
 

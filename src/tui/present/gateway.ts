@@ -15,13 +15,27 @@ export function presentStatus(status: Status): [string, Cell][] {
   const { workers, queue, slots, traffic } = status
   const drained = workers.draining > 0 ? `, ${workers.draining} draining` : ''
   return [
-    ['gateway', foreign(`${status.version} on ${status.host}, pid ${status.pid}, up ${duration(status.uptime_s * 1000)}`)],
-    ['state', status.draining ? cell('draining, takes no new requests', 'warn') : cell('serving', 'good')],
+    [
+      'gateway',
+      foreign(
+        `${status.version} on ${status.host}, pid ${status.pid}, up ${duration(status.uptime_s * 1000)}`,
+      ),
+    ],
+    [
+      'state',
+      status.draining ? cell('draining, takes no new requests', 'warn') : cell('serving', 'good'),
+    ],
     ['listen', foreign(status.listen)],
     ['metrics', foreign(status.ops_listen ?? 'off')],
     ['socket', foreign(status.socket)],
     ['config', configCell(status)],
-    ['workers', cell(`${workers.up} of ${workers.total} up${workers.down > 0 ? `, ${workers.down} down` : ''}${drained}`, workers.down > 0 ? 'warn' : 'plain')],
+    [
+      'workers',
+      cell(
+        `${workers.up} of ${workers.total} up${workers.down > 0 ? `, ${workers.down} down` : ''}${drained}`,
+        workers.down > 0 ? 'warn' : 'plain',
+      ),
+    ],
     ['models', cell(String(status.models))],
     ['slots', cell(`${slots.used} of ${slots.limit} used`)],
     ['queue', cell(`${queue.waiting} of ${queue.limit} waiting`)],
@@ -122,4 +136,3 @@ export function explanationInShort(explained: OutputOf<'explain'>): string {
       )
   }
 }
-

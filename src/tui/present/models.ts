@@ -51,7 +51,10 @@ export function presentModel(row: ModelRow): [string, Cell][] {
     ['quantization', foreign(row.quantization)],
     ['size', cell(bytes(row.size_bytes))],
     ['context', cell(count(row.context_max))],
-    ['capabilities', foreign(row.capabilities === null ? 'not known yet' : row.capabilities.join(', '))],
+    [
+      'capabilities',
+      foreign(row.capabilities === null ? 'not known yet' : row.capabilities.join(', ')),
+    ],
     ['eligible', cell(`${row.eligible} of ${row.cells.length} workers`)],
     ['last hour', cell(`${row.requests_last_hour} requests`)],
     ['note', modelNote(row)],
@@ -99,7 +102,8 @@ const BAR_CELLS = 20
 /** The progress of one worker in one line: name, bar, share, bytes, what it does. */
 export function presentPull(progress: PullProgress, nameCells: number): string {
   const { completed_bytes: done, total_bytes: total } = progress
-  const share = done === null || total === null || total === 0 ? undefined : Math.min(1, done / total)
+  const share =
+    done === null || total === null || total === 0 ? undefined : Math.min(1, done / total)
   const name = fit(sanitise(progress.worker), nameCells)
   const status = sanitise(progress.error === null ? progress.status : `failed: ${progress.error}`)
   if (progress.done || share === undefined) return `${name}   ${status}`

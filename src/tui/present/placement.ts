@@ -1,7 +1,6 @@
 // The placement matrix, verdicts and plans, in glyphs and words. Colour is never the only
 // difference between two cells.
 
-
 import type {
   Cell as MatrixCell,
   CellState,
@@ -77,7 +76,10 @@ export function presentWhy(verdicts: readonly Why[]): TableView {
 }
 
 /** `exact rule deny qwen3:8b`, `prefix rule allow gemma4:*`, `mode whitelist`. */
-export function decidedBy({ decided_by: by, allowed }: Pick<Why, 'decided_by' | 'allowed'>): string {
+export function decidedBy({
+  decided_by: by,
+  allowed,
+}: Pick<Why, 'decided_by' | 'allowed'>): string {
   switch (by.kind) {
     case 'mode':
       return `mode ${by.mode}`
@@ -130,4 +132,3 @@ export function presentHistory(entries: readonly HistoryEntry[], now: number): T
     ]),
   }
 }
-

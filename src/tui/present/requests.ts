@@ -66,7 +66,12 @@ export function presentRequest(row: RequestDetail): [string, Cell][] {
     ['attempts', cell(String(row.attempts))],
     ['queued', cell(duration(row.queue_ms))],
     ['first byte', cell(duration(row.first_byte_ms))],
-    ['tokens', cell(`${count(row.prompt_tokens)} in, ${count(row.output_tokens)} out, ${rate(row.output_tokens_per_s)}`)],
+    [
+      'tokens',
+      cell(
+        `${count(row.prompt_tokens)} in, ${count(row.output_tokens)} out, ${rate(row.output_tokens_per_s)}`,
+      ),
+    ],
     ['status', cell(row.status === null ? NONE : String(row.status))],
     ['reason', foreign(row.reason)],
   ]
@@ -87,7 +92,10 @@ export function presentDecision(decision: Pick<Decision, 'judged' | 'worker'>): 
       foreign(one.worker, one.worker === decision.worker ? 'good' : 'plain'),
       one.stopped_by === null ? cell('passed', 'good') : cell(one.stopped_by, 'bad'),
       cell(one.score === null ? NONE : points(one.score)),
-      cell(one.terms.map(({ name, points: value }) => `${name} ${points(value, true)}`).join(', ') || NONE),
+      cell(
+        one.terms.map(({ name, points: value }) => `${name} ${points(value, true)}`).join(', ') ||
+          NONE,
+      ),
       foreign(one.reason),
     ]),
   }

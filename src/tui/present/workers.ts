@@ -64,7 +64,8 @@ function vram(row: WorkerRow): Cell {
 
 /** Label and value of each fact about one worker. */
 export function presentWorker(row: WorkerDetail): [string, Cell][] {
-  const ago = (mono: number | null): string => (mono === null ? 'never' : `${duration(row.now_mono - mono)} ago`)
+  const ago = (mono: number | null): string =>
+    mono === null ? 'never' : `${duration(row.now_mono - mono)} ago`
   const facts: [string, Cell][] = [
     ['name', foreign(row.name)],
     ['why', foreign(row.why)],
@@ -77,11 +78,19 @@ export function presentWorker(row: WorkerDetail): [string, Cell][] {
     ['inventory', cell(inventory(row, ago))],
     ['inventory error', foreign(row.inventory_error, 'bad')],
     ['loaded', foreign(row.loaded.map(loadedInShort).join(', '))],
-    ['vram', cell(`${bytes(row.telemetry?.vram_used_bytes)} of ${bytes(row.telemetry?.vram_total_bytes)}`)],
+    [
+      'vram',
+      cell(`${bytes(row.telemetry?.vram_used_bytes)} of ${bytes(row.telemetry?.vram_total_bytes)}`),
+    ],
     ['placement', cell(`${rulesInShort(row.placement)} (${row.placement.layer})`)],
     ['denied', foreign(row.placement.denied_models.join(' '))],
     ['allowed', foreign(row.placement.allowed_models.join(' '))],
-    ['drained', foreign(row.drained_at === null ? null : `${row.drained_at} by ${row.drained_by ?? 'unknown'}`)],
+    [
+      'drained',
+      foreign(
+        row.drained_at === null ? null : `${row.drained_at} by ${row.drained_by ?? 'unknown'}`,
+      ),
+    ],
   ]
   return facts.filter(([label, { text }]) => text !== NONE || label === 'version')
 }
