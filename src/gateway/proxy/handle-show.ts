@@ -8,21 +8,12 @@ import type { WorkerReason } from '../errors.ts'
 import type { Worker } from '../fleet/worker.ts'
 import type { ModelName, ParsedName } from '../policy/model-name.ts'
 import { decidePlacement, describeVerdict } from '../policy/placement.ts'
+import type { Verdict } from '../policy/placement.ts'
 import { sendAnswer } from './answer.ts'
-import { mayRunInstalled } from './merged-models.ts'
 import type { RequestContext } from './request-context.ts'
 
-export interface ShowAsk {
-  worker: string
-  /** In the worker's own spelling where that is known. */
-  model: string
-  verbose: boolean
-}
-
-export interface ShownModel {
-  status: number
-  body: Buffer
-}
+/** The worker's own answer, whatever its status, or why there is none. */
+export type ShowAnswer = { ok: true; status: number; body: Buffer } | { ok: false; error: string }
 
 export interface ShowDeps {
   workers(): readonly Worker[]
@@ -30,8 +21,8 @@ export interface ShowDeps {
   readName(raw: string): ParsedName
   /** The body as an object; throws GatewayError where there is none or it is no JSON object. */
   readJson(ctx: RequestContext): Promise<JsonRecord>
-  /** From the cache, else from the worker; undefined where neither answers. */
-  show(ask: ShowAsk): Promise<ShownModel | undefined>
+  /** From the cache, else from the worker. */
+  show(worker: Worker, modelKey: string, verbose: boolean): Promise<ShowAnswer>
 }
 
 /** So many workers are asked before a client is told that none answers. */
@@ -43,16 +34,31 @@ export async function handleShow(deps: ShowDeps, ctx: RequestContext): Promise<v
   const body = await deps.readJson(ctx)
   const name = modelOf(body, deps)
   const verbose = field(body, 'verbose') === true
-  const owners = ownersOf(deps.workers(), name)
-  let shown: ShownModel | undefined
-  for (const { worker, model } of owners.slice(0, MAX_ASKED)) {
-    shown = await deps.show({ worker, model, verbose })
-    if (shown !== undefined && shown.status !== 404) break
+  const silent: WorkerReason[] = []
+  let missing = false
+  for (const worker of ownersOf(deps.workers(), name).slice(0, MAX_ASKED)) {
+    const answer = await deps.show(worker, name.key, verbose)
+    if (answer.ok && answer.status !== 404) {
+      sendShown(ctx, answer)
+      return
+    }
+    // The model was deleted since, or the inventory was never read: another one may have it.
+    if (answer.ok) missing = true
+    else silent.push({ worker: worker.name, reason: answer.error })
   }
-  if (shown === undefined) throw noAnswer(name, owners)
-  if (shown.status === 404) throw notFound(name)
+  if (missing) throw notFound(name)
+  const retryAfterS = RETRY_AFTER_S
+  throw new GatewayError({
+    code: 'no_worker_up',
+    model: name.display,
+    workers: silent,
+    retryAfterS,
+  })
+}
+
+function sendShown(ctx: RequestContext, { status, body }: { status: number; body: Buffer }): void {
   const headers = { 'content-type': 'application/json; charset=utf-8' }
-  sendAnswer(ctx, { status: shown.status, headers, body: shown.body })
+  sendAnswer(ctx, { status, headers, body })
 }
 
 /** `name` is what older clients say, beside an empty `model` or instead of it. */
@@ -64,29 +70,23 @@ function modelOf(body: JsonRecord, deps: ShowDeps): ModelName {
   throw new GatewayError({ code: 'invalid_request', detail: parsed.reason })
 }
 
-interface Owner {
-  worker: string
-  model: string
-}
-
 /**
  * Known copies first, and those on workers that are up; then workers whose inventory was never
  * read, which may have it. Throws where placement, or the lack of any copy, leaves nobody to ask.
  */
-function ownersOf(workers: readonly Worker[], name: ModelName): readonly Owner[] {
-  const ranked: { rank: number; owner: Owner }[] = []
+function ownersOf(workers: readonly Worker[], name: ModelName): readonly Worker[] {
+  const ranked: { rank: number; worker: Worker }[] = []
   const blocked: WorkerReason[] = []
   for (const worker of workers) {
     const rank = rankOf(worker, name)
     if (rank === undefined) continue
     const verdict = verdictOf(worker, name)
-    if (!verdict.allowed) {
-      blocked.push({ worker: worker.name, reason: describeVerdict(verdict) })
-      continue
-    }
-    ranked.push({ rank, owner: { worker: worker.name, model: spellingOf(worker, name) } })
+    if (verdict.allowed) ranked.push({ rank, worker })
+    else blocked.push({ worker: worker.name, reason: describeVerdict(verdict) })
   }
-  if (ranked.length > 0) return ranked.toSorted((a, b) => a.rank - b.rank).map(({ owner }) => owner)
+  if (ranked.length > 0) {
+    return ranked.toSorted((a, b) => a.rank - b.rank).map(({ worker }) => worker)
+  }
   if (blocked.length === 0) throw notFound(name)
   const code = name.cloud ? 'model_is_cloud' : 'model_blocked'
   throw new GatewayError({ code, model: name.display, workers: blocked })
@@ -101,33 +101,12 @@ function rankOf({ inventory, health }: Worker, { key, cloud }: ModelName): numbe
   return undefined
 }
 
-function verdictOf(worker: Worker, { key, cloud }: ModelName) {
-  const installed = copyOn(worker, key)
-  if (installed !== undefined && !mayRunInstalled(worker, installed)) {
-    // The stub of a cloud model is refused like one, however plain its name.
-    return decidePlacement(worker.placement, key, { cloud: cloud || isStub(installed) })
-  }
-  return decidePlacement(worker.placement, key, { cloud })
-}
-
-function isStub({ remoteHost }: { remoteHost: string | undefined }): boolean {
-  return remoteHost !== undefined
-}
-
-function copyOn({ inventory }: Worker, key: string) {
-  return inventory.state === 'known' ? inventory.models.get(key)?.model : undefined
-}
-
-function spellingOf(worker: Worker, name: ModelName): string {
-  return copyOn(worker, name.key)?.name ?? name.display
+function verdictOf({ inventory, placement }: Worker, { key, cloud }: ModelName): Verdict {
+  const copy = inventory.state === 'known' ? inventory.models.get(key)?.model : undefined
+  // The stub of a cloud model is judged as one, however plain its name.
+  return decidePlacement(placement, key, { cloud: cloud || copy?.remoteHost !== undefined })
 }
 
 function notFound({ display }: ModelName): GatewayError {
   return new GatewayError({ code: 'not_found', detail: `model '${display}' not found` })
-}
-
-function noAnswer({ display }: ModelName, owners: readonly Owner[]): GatewayError {
-  const workers = owners.map(({ worker }) => ({ worker, reason: 'does not answer /api/show' }))
-  const retryAfterS = RETRY_AFTER_S
-  return new GatewayError({ code: 'no_worker_up', model: display, workers, retryAfterS })
 }
