@@ -1,8 +1,9 @@
-// Writes the generated pages of docs/. A test asserts that each is current.
+// Writes the generated pages of docs/ and the lint rules of the map. A test asserts that each is current.
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { configDocs } from './config-docs.ts'
+import { lintRulesPage } from './lint-rules.ts'
 
 /** The root of the repository, from dist/test/support. */
 export const ROOT = path.join(import.meta.dirname, '..', '..', '..')
@@ -10,6 +11,7 @@ export const ROOT = path.join(import.meta.dirname, '..', '..', '..')
 /** Path from the root → what belongs there. */
 export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/config.md': configDocs,
+  '.oxlintrc.imports.json': lintRulesPage,
 }
 
 if (process.argv[1] === import.meta.filename) {
