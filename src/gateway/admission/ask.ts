@@ -13,6 +13,8 @@ export interface Ask {
   needs: readonly Need[]
   /** Tokens the prompt and the answer may take, margin included; undefined = no context check. */
   contextTokens: number | undefined
+  /** Of contextTokens those of the answer: a worker counts at most a quarter of its context. */
+  answerTokens?: number
   /** A valid native num_ctx, undefined where the request has none. */
   numCtx: number | undefined
   /** Prompt and output estimate: the cost of this request in the fair queue, at least 1. */
@@ -75,6 +77,11 @@ export interface Lease extends Disposable {
   readonly queueMs: number
   /** The model was resident with enough context when the slot was given: no load is expected. */
   readonly warm: boolean
+  /**
+   * Only a guess says that the request does not fit the context there: the model is to be loaded
+   * empty first, and what /api/ps then says is believed.
+   */
+  readonly loadFirst: boolean
   readonly decision: Decision
   /** The worker has begun to answer: a pending load of this lease is over. */
   begun(): void

@@ -1,0 +1,242 @@
+// The gates: hard rules that a worker passes or not for one request, asked in a fixed order by the
+// last known facts. The worker that got furthest decides what the client is told.
+//
+// Everything here is a pure function of its arguments and makes no text: a decision over hundreds
+// of workers is made for every request. eligibility-reasons.ts says the same in sentences.
+
+import type { Ask } from '../admission/ask.ts'
+import type { CapabilitiesConfig, NumCtxConfig } from '../config/schema.ts'
+import type { InstalledModel, LoadedModel, Worker } from '../fleet/worker.ts'
+import { breakerGate } from './breaker.ts'
+import { isOfDigest, knownCapabilities, missingCapabilities } from './capability.ts'
+import { modelLimit } from './concurrency.ts'
+import { contextCap, judgeContext, judgeNumCtx } from './context-guard.ts'
+import type { ContextFacts, ContextNeed } from './context-guard.ts'
+import { valueFor } from './pattern-table.ts'
+import { stoppedByLoad } from './pending-load.ts'
+import type { PendingLoad } from './pending-load.ts'
+import { decidePlacement } from './placement.ts'
+import type { Verdict } from './placement.ts'
+
+/** What admission knows of one worker: its slots, and what it may not be sent just now. */
+export interface SlotState {
+  readonly inFlight: number
+  /** Requests in flight by model key; a model without any is not in it. */
+  readonly models: ReadonlyMap<string, number>
+  /** Model key → monotonic time until which the worker said that it is busy. */
+  readonly holds: ReadonlyMap<string, number>
+  readonly pendingLoad: PendingLoad | undefined
+  /** A request of a half-open breaker is under way. */
+  readonly onTrial: boolean
+  /** Model key → the num_ctx of the request that loaded it so. */
+  readonly loadedBy: ReadonlyMap<string, number>
+  /** Counts up over all grants: the one granted longest ago has the lowest. */
+  readonly lastGrant: number
+}
+
+export interface Candidate {
+  readonly worker: Worker
+  readonly slots: SlotState
+}
+
+export interface GateRules {
+  now: number
+  capabilities: Pick<CapabilitiesConfig, 'mode' | 'context_guard' | 'context'>
+  numCtxPolicy: NumCtxConfig['policy']
+}
+
+/**
+ * How far a worker got: the gate that stopped it, or PASSED. The order is that of the gates; what
+ * fails a request that was tried ranks above them, because it got as far as being sent.
+ */
+export const STOPPED_BY = {
+  placement: 0,
+  inventory: 1,
+  capability: 2,
+  context: 3,
+  up: 4,
+  draining: 5,
+  breaker: 6,
+  failed: 7,
+  /** Not probed yet: its requests wait. */
+  starting: 8,
+  slots: 9,
+} as const
+export const PASSED = 10
+
+/** A request with only such workers waits; below, it fails. */
+export const WORTH_WAITING = STOPPED_BY.starting
+
+const CLOUD = { cloud: true }
+const LOCAL = { cloud: false }
+
+export function gateOf(candidate: Candidate, ask: Ask, rules: GateRules): number {
+  const { worker } = candidate
+  const { key } = ask.model
+  const { inventory } = worker
+  const installed = inventory.state === 'known' ? inventory.models.get(key)?.model : undefined
+  const cloud = runsInCloud(ask, installed)
+  if (!decidePlacement(worker.placement, key, cloud ? CLOUD : LOCAL).allowed) {
+    return STOPPED_BY.placement
+  }
+  if (installed === undefined && inventory.state === 'known' && !ask.model.cloud) {
+    return STOPPED_BY.inventory
+  }
+  if (lacksCapability(worker, installed, ask, rules)) return STOPPED_BY.capability
+  if (!cloud && lacksContext(candidate, installed, ask, rules)) return STOPPED_BY.context
+  return liveGateOf(candidate, ask, rules)
+}
+
+/** A stub runs elsewhere whatever it is called. */
+function runsInCloud(ask: Ask, installed: InstalledModel | undefined): boolean {
+  return ask.model.cloud || (installed?.remoteHost ?? '') !== ''
+}
+
+/** The gates of what changes from second to second. */
+function liveGateOf(candidate: Candidate, ask: Ask, { now }: GateRules): number {
+  const { worker, slots } = candidate
+  if (worker.health.state === 'down') return STOPPED_BY.up
+  if (worker.draining) return STOPPED_BY.draining
+  const breaker = breakerGate(worker.breaker, now)
+  if (breaker === 'open' || isCoolingDown(worker, ask.model.key, now)) return STOPPED_BY.breaker
+  if (ask.failed.has(worker.name)) return STOPPED_BY.failed
+  if (worker.health.state === 'starting') return STOPPED_BY.starting
+  if (breaker === 'half_open' && slots.onTrial) return STOPPED_BY.slots
+  return hasSlot(candidate, ask, now) ? PASSED : STOPPED_BY.slots
+}
+
+export function isCoolingDown(worker: Worker, key: string, now: number): boolean {
+  return worker.loadCoolDowns.size > 0 && (worker.loadCoolDowns.get(key) ?? 0) > now
+}
+
+function hasSlot(candidate: Candidate, ask: Ask, now: number): boolean {
+  const { worker, slots } = candidate
+  const { key } = ask.model
+  if (slots.inFlight >= worker.config.max_concurrent) return false
+  const running = slots.models.get(key)
+  if (running !== undefined && running >= modelLimit(worker.config, key)) return false
+  if (slots.holds.size > 0 && (slots.holds.get(key) ?? 0) > now) return false
+  if (slots.pendingLoad === undefined) return true
+  return stoppedByLoad(slots.pendingLoad, wishOf(candidate, ask), now) === undefined
+}
+
+export function wishOf(candidate: Candidate, ask: Ask) {
+  const { keepsAlive, numCtx } = ask
+  return { key: ask.model.key, numCtx, keepsAlive, warm: isWarm(candidate, ask) }
+}
+
+export function verdictOf({ worker }: Candidate, ask: Ask): Verdict {
+  const cloud = runsInCloud(ask, installedOf(worker, ask.model.key))
+  return decidePlacement(worker.placement, ask.model.key, { cloud })
+}
+
+export function installedOf({ inventory }: Worker, key: string): InstalledModel | undefined {
+  return inventory.state === 'known' ? inventory.models.get(key)?.model : undefined
+}
+
+export function loadedOf({ loaded }: Worker, key: string): LoadedModel | undefined {
+  return loaded.state === 'known' ? loaded.models.get(key) : undefined
+}
+
+/**
+ * The model is resident as the request needs it. Ollama reloads it for any other num_ctx, smaller
+ * or larger, and reloads it back to its default for a request without one.
+ */
+export function isWarm({ worker, slots }: Candidate, ask: Ask): boolean {
+  const model = loadedOf(worker, ask.model.key)
+  if (model === undefined) return false
+  const { contextLength } = model
+  if (contextLength === undefined) return ask.numCtx === undefined
+  if (ask.contextTokens !== undefined && ask.contextTokens > contextLength) {
+    const rest = ask.contextTokens - (ask.answerTokens ?? 0)
+    if (rest + Math.min(ask.answerTokens ?? 0, contextLength / 4) > contextLength) return false
+  }
+  if (ask.numCtx !== undefined) return ask.numCtx === contextLength
+  return slots.loadedBy.size === 0 || slots.loadedBy.get(ask.model.key) !== contextLength
+}
+
+/** `off` costs nothing, and `observe` stops nothing. */
+function lacksCapability(
+  worker: Worker,
+  installed: InstalledModel | undefined,
+  ask: Ask,
+  { capabilities }: GateRules,
+): boolean {
+  if (capabilities.mode !== 'enforce' || ask.needs.length === 0) return false
+  const known = knownCapabilities(installed, worker.info.get(ask.model.key))
+  return missingCapabilities(ask.needs, known).length > 0
+}
+
+function lacksContext(
+  candidate: Candidate,
+  installed: InstalledModel | undefined,
+  ask: Ask,
+  rules: GateRules,
+): boolean {
+  if (rules.capabilities.context_guard !== 'reject') return false
+  if (ask.contextTokens === undefined && ask.numCtx === undefined) return false
+  const facts = contextFactsOf(candidate, installed, ask, rules)
+  return contextFaultOf(ask, facts, rules) !== undefined
+}
+
+/** What the context gate says no to. */
+export type ContextFault =
+  | { kind: 'num_ctx'; detail: string }
+  | { kind: 'too_long'; needed: number; max: number }
+
+export function contextFaultOf(
+  ask: Ask,
+  facts: ContextFacts,
+  { numCtxPolicy }: GateRules,
+): ContextFault | undefined {
+  let { numCtx } = ask
+  if (numCtx !== undefined) {
+    const judged = judgeNumCtx(numCtx, facts, numCtxPolicy)
+    if (!judged.ok) return { kind: 'num_ctx', detail: judged.detail }
+    numCtx = judged.numCtx
+  }
+  const need = needOf(ask)
+  if (need === undefined) return undefined
+  const verdict = judgeContext(need, facts, numCtx)
+  if (verdict.fits !== false) return undefined
+  const max = verdict.context.source === 'guess' ? contextCap(facts) : verdict.context.tokens
+  return { kind: 'too_long', needed: verdict.needed, max }
+}
+
+export function needOf({ contextTokens, answerTokens = 0 }: Ask): ContextNeed | undefined {
+  if (contextTokens === undefined) return undefined
+  return { promptTokens: contextTokens - answerTokens, answerTokens }
+}
+
+/** True where only a guess says that the request does not fit: the model is loaded empty first. */
+export function needsLoadFirst(candidate: Candidate, ask: Ask, rules: GateRules): boolean {
+  const need = needOf(ask)
+  if (need === undefined || rules.capabilities.context_guard === 'off') return false
+  const installed = installedOf(candidate.worker, ask.model.key)
+  if (runsInCloud(ask, installed)) return false
+  const facts = contextFactsOf(candidate, installed, ask, rules)
+  return judgeContext(need, facts, ask.numCtx).fits === 'after_load'
+}
+
+export function contextFactsOf(
+  { worker, slots }: Candidate,
+  installed: InstalledModel | undefined,
+  ask: Ask,
+  { capabilities }: GateRules,
+): ContextFacts {
+  const { key } = ask.model
+  const shown = worker.info.get(key)
+  const info = shown !== undefined && isOfDigest(installed, shown) ? shown : undefined
+  const loaded = loadedOf(worker, key)?.contextLength
+  const loadedBy = slots.loadedBy.get(key)
+  return {
+    loaded,
+    loadedByNumCtx: loadedBy === loaded ? loadedBy : undefined,
+    modelfile: info?.modelfileNumCtx,
+    workerDefault: worker.config.default_context_tokens ?? undefined,
+    guess: capabilities.context.default_worker_tokens,
+    modelMax: info?.contextMax ?? installed?.contextLength,
+    workerLimit: valueFor(worker.config.context_limits, key),
+    gatewayLimit: capabilities.context.max_requested_tokens,
+  }
+}
