@@ -9,6 +9,7 @@ import type { FaultBody, FaultCode } from '../contract/faults.ts'
 import { operations } from '../contract/operations.ts'
 import type { OperationName } from '../contract/operations.ts'
 import { ACTOR_HEADER, VERSION, VERSION_HEADER } from '../contract/version.ts'
+import { NotSaved } from '../state/document.ts'
 import type { Caller, ChangeNote, Handlers } from './handlers.ts'
 import { readInput } from './read-input.ts'
 import { claimSocket } from './socket.ts'
@@ -126,14 +127,22 @@ async function run(what: Run, actor: string, signal: AbortSignal): Promise<void>
     if (operations[name].stream) await sendLines(res, result as AsyncIterable<unknown>, signal)
     else sendJson(res, 200, await result)
   } catch (error) {
-    if (operations[name].changes && error instanceof AdminError) noteRefusal(what, actor, error)
-    throw error
+    const fault = notSaved(error)
+    if (operations[name].changes && fault instanceof AdminError) noteRefusal(what, actor, fault)
+    throw fault
   } finally {
     for (const { changed, ...note } of notes) {
       const outcome = changed ? 'changed' : 'unchanged'
       deps.audit({ actor, operation: name, input, outcome, ...note })
     }
   }
+}
+
+/** State does not know the contract: what it throws gets its code here. */
+function notSaved(error: unknown): unknown {
+  if (!(error instanceof NotSaved)) return error
+  const { message, file } = error
+  return new AdminError({ code: 'not_saved', message, details: { file } }, { cause: error })
 }
 
 function noteRefusal({ deps, name, input }: Run, actor: string, error: AdminError): void {

@@ -4,6 +4,7 @@ import type { Cell } from '../../contract/schema/placement.ts'
 import type { Worker } from '../../fleet/worker.ts'
 import { decidePlacement } from '../../policy/placement.ts'
 import type { CompiledPlacement } from '../../policy/placement.ts'
+import { cellState } from '../../policy/placement-impact.ts'
 
 /** A model as the matrix names it. */
 export interface KnownModel {
@@ -18,7 +19,7 @@ export function cellOf(worker: Worker, model: KnownModel, placement = worker.pla
   const presence = presenceOf(worker, model.key)
   return {
     worker: worker.name,
-    state: allowed ? stateOf(presence) : 'blocked',
+    state: cellState(allowed, presence),
     exact: decidedBy.kind === 'exact',
     presence,
     down: worker.health.state === 'down',
@@ -31,15 +32,6 @@ export function presenceOf({ inventory, loaded }: Worker, key: string): Cell['pr
   return inventory.models.has(key) ? 'installed' : 'absent'
 }
 
-/** The worker has it, or may have it for all that is known. */
-export function mayHave(worker: Worker, key: string): boolean {
-  return presenceOf(worker, key) !== 'absent'
-}
-
 export function isAllowed(placement: CompiledPlacement, model: KnownModel): boolean {
   return decidePlacement(placement, model.key, model).allowed
-}
-
-function stateOf(presence: Cell['presence']): Cell['state'] {
-  return presence === 'absent' ? 'allowed' : presence
 }

@@ -40,6 +40,7 @@ export const Traffic = z.object({
   /** 0 to 1. */
   error_ratio: z.number().nullable(),
 })
+export type Traffic = z.infer<typeof Traffic>
 
 export const EventRow = z.object({
   /** Grows by one with each event of this process. */

@@ -65,6 +65,8 @@ export type WorkerRules = z.infer<typeof WorkerRules>
 
 /** The answer of every placement change; a dry run has the same plan and no id. */
 export const PlacementChange = Plan.extend({
+  /** False where everything was so already; for a dry run: whether it would change something. */
+  changed: z.boolean(),
   /** History entry of this edit; null for a dry run and where nothing changed. */
   id: z.int().nullable(),
   /** Of the placement document after the edit. */
