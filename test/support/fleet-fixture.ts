@@ -286,6 +286,7 @@ export const change: OutputOf<'placement.allow'> = {
   ],
   orphaned: [],
   refused_last_hour: 0,
+  changed: true,
   id: 43,
   revision: 43,
   workers: [
