@@ -11,7 +11,7 @@ export function detailsOf(error: unknown): readonly string[] | undefined {
   const lines: string[] = []
   if (isTextList(orphaned) && orphaned.length > 0) {
     lines.push('no worker would be left for:', ...orphaned.map((model) => `  ${model}`))
-    lines.push('allow them on another worker that has them first, or add --force')
+    lines.push('allow them first on another worker that has them')
   } else if (force === true) {
     lines.push('add --force to do it all the same')
   }

@@ -35,5 +35,6 @@ function planInWords(plan: PlacementChange, look: Look): string {
   if (plan.refused_last_hour > 0) {
     parts.push(`requests of the last hour that would be refused: ${plan.refused_last_hour}\n`)
   }
-  return parts.length === 0 ? 'no change' : parts.join('')
+  // Without a cell that changes, the gateway says `no change` or which rule it would write.
+  return parts.length === 0 ? sanitise(plan.message) : parts.join('')
 }

@@ -44,11 +44,13 @@ export function presentCell(one: MatrixCell): CellView {
 
 /** One row per model, one column per worker, in the order of the gateway. */
 export function presentMatrix(rows: readonly MatrixRow[]): TableView {
-  const workers = rows[0]?.cells.map(({ worker }) => worker) ?? []
+  const workers = rows[0]?.cells ?? []
   return {
     columns: [
       { header: 'MODEL', cut: 'middle' },
-      ...workers.map((worker) => ({ header: sanitise(worker) })),
+      ...workers.map(({ worker, down }) => ({
+        header: sanitise(worker) + (down ? ' (down)' : ''),
+      })),
     ],
     rows: rows.map((row) => [foreign(row.model), ...row.cells.map(presentCell)]),
   }

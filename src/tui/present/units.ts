@@ -53,9 +53,11 @@ export function count(value: number | null | undefined): string {
   return `${short(amount / 1_000_000, false)}M`
 }
 
-/** A share between 0 and 1 as `87%`. */
+/** A share between 0 and 1 as `87%`, a small one as `0.2%`: a few errors are not none. */
 export function percent(share: number | null | undefined): string {
-  return isKnown(share) ? `${Math.round(Math.max(0, share) * 100)}%` : NONE
+  if (!isKnown(share)) return NONE
+  const hundredths = Math.max(0, share) * 100
+  return `${hundredths < 0.95 ? short(hundredths, false) : Math.round(hundredths)}%`
 }
 
 /** `1 worker`, `3 workers`. */

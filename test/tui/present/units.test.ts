@@ -50,7 +50,7 @@ test('bytes, rates, counts and shares', () => {
     '1M',
     '3.4M',
   ])
-  assert.deepEqual([0.874, 0, null].map(percent), ['87%', '0%', '-'])
+  assert.deepEqual([0.874, 0.002, 0, null].map(percent), ['87%', '0.2%', '0%', '-'])
   assert.equal(plural(1, 'worker'), '1 worker')
   assert.equal(plural(3, 'entry', 'entries'), '3 entries')
 })
