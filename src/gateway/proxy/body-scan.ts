@@ -4,6 +4,7 @@
 // that occurs in two spellings could run another model than the one that was judged: it is refused.
 
 import type { BodySpans, Span } from '../dialects/dialect.ts'
+import { foldKey } from '../dialects/json-fields.ts'
 import { GatewayError } from '../errors.ts'
 
 const QUOTE = 0x22
@@ -49,11 +50,6 @@ export function scanBody(body: Buffer): BodySpans {
     })
   }
   return spans
-}
-
-/** Go folds Unicode simply: the Kelvin sign is a k, the long s is an s. */
-export function foldKey(key: string): string {
-  return key.toUpperCase().toLowerCase()
 }
 
 /** Calls `visit` for each member of the object at `start`; returns the index after its end. */

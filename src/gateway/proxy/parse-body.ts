@@ -1,9 +1,10 @@
 // Bytes in, facts and spans out. Pure, so that it runs on the serving loop for small bodies and
 // in a parser thread for large ones.
 
-import type { BodySpans, Dialect, RequestFacts } from '../dialects/dialect.ts'
+import type { BodySpans, Dialect, RequestFacts, Span } from '../dialects/dialect.ts'
+import type { JsonRecord } from '../dialects/json-fields.ts'
 import { GatewayError } from '../errors.ts'
-import { foldKey, scanBody } from './body-scan.ts'
+import { scanBody } from './body-scan.ts'
 
 export interface ParsedBody {
   facts: RequestFacts
@@ -13,15 +14,19 @@ export interface ParsedBody {
 /** Throws GatewayError invalid_request (or what the dialect says of a missing model). */
 export function parseBody(bytes: Buffer, dialect: Dialect, path: string): ParsedBody {
   const spans = scanBody(bytes)
-  const text = bytes.toString('utf8', spans.whole.start, spans.whole.end)
-  return { facts: dialect.read(foldKeys(parseJson(text)), path), spans }
+  return { facts: dialect.read(objectAt(bytes, spans.whole), path), spans }
 }
 
-function parseJson(text: string): object {
+/** The body's first JSON value, an object. */
+export function parseObject(bytes: Buffer): JsonRecord {
+  return objectAt(bytes, scanBody(bytes).whole)
+}
+
+function objectAt(bytes: Buffer, { start, end }: Span): JsonRecord {
   try {
     // The scanner saw an opening brace, so what parses is an object.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-    return JSON.parse(text) as object
+    return JSON.parse(bytes.toString('utf8', start, end)) as JsonRecord
   } catch (cause) {
     const detail = cause instanceof Error ? cause.message : String(cause)
     throw new GatewayError(
@@ -34,10 +39,4 @@ function parseJson(text: string): object {
 /** V8 quotes the text around the mistake; a prompt has no place in an error or a log. */
 function withoutContent(detail: string): string {
   return detail.replace(/, ?"[\s\S]*$/, '').replace(/ in JSON.*?(at position \d+)/, ' $1')
-}
-
-function foldKeys(value: object): Record<string, unknown> {
-  const folded: Record<string, unknown> = Object.create(null)
-  for (const [key, member] of Object.entries(value)) folded[foldKey(key)] = member
-  return folded
 }

@@ -7,7 +7,9 @@ import { zstdDecompress } from 'node:zlib'
 import type { Clock } from '../clock.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
-import { parseBody } from './parse-body.ts'
+import type { JsonRecord } from '../dialects/json-fields.ts'
+import { emptyBody } from '../dialects/request-model.ts'
+import { parseBody, parseObject } from './parse-body.ts'
 import type { LargeBody, ParserPool } from './parser-pool.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -33,13 +35,21 @@ export async function readRequestBody(
   const { req, path } = ctx
   const sent = await readBytes(reader, ctx)
   const bytes = await decoded(sent, req.headers['content-encoding'], path)
-  if (bytes.length === 0) {
-    const detail = dialect.name === 'ollama' ? 'missing request body' : 'EOF'
-    throw new GatewayError({ code: 'invalid_request', detail })
-  }
+  if (bytes.length === 0) throw emptyBody(path)
   if (dialect.name === 'openai-audio') return { bytes, parsed: readForm(dialect, req, bytes, path) }
   if (bytes.length > PARSE_ON_LOOP_BYTES) return reader.parsers.parse(bytes, path)
   return { bytes, parsed: parseBody(bytes, dialect, path) }
+}
+
+/** A small JSON body as an object. Throws GatewayError invalid_request. */
+export async function readJsonBody(
+  reader: Pick<BodyReader, 'clock' | 'maxBytes'>,
+  ctx: RequestContext,
+): Promise<JsonRecord> {
+  const sent = await readBytes(reader, ctx)
+  const bytes = await decoded(sent, ctx.req.headers['content-encoding'], ctx.path)
+  if (bytes.length === 0) throw emptyBody(ctx.path)
+  return parseObject(bytes)
 }
 
 /** The whole body as sent. The length that was announced is judged before a byte is read. */

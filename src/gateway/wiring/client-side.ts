@@ -1,0 +1,90 @@
+// The clients' side of the gateway: which handler answers what, and what each is given.
+
+import { hostname, networkInterfaces } from 'node:os'
+import { compileOrigins } from '../access/http-guard.ts'
+import type { GuardRules } from '../access/http-guard.ts'
+import { isLoopback, readListenAddress } from '../config/address.ts'
+import type { Config } from '../config/schema.ts'
+import type { Worker } from '../fleet/worker.ts'
+import type { Log } from '../observe/log.ts'
+import { parseModelName } from '../policy/model-name.ts'
+import { errorFormFor } from '../proxy/error-form.ts'
+import { handleCountTokens } from '../proxy/handle-count-tokens.ts'
+import { createDiscovery } from '../proxy/handle-discovery.ts'
+import { handleInference } from '../proxy/handle-inference.ts'
+import { handleRequest } from '../proxy/handle-request.ts'
+import type { RequestDeps } from '../proxy/handle-request.ts'
+import { handleShow } from '../proxy/handle-show.ts'
+import type { ShowAsk, ShownModel } from '../proxy/handle-show.ts'
+import type { InferenceDeps } from '../proxy/inference-deps.ts'
+import { readJsonBody } from '../proxy/read-body.ts'
+import type { RequestContext } from '../proxy/request-context.ts'
+import { createClientServer } from '../proxy/server.ts'
+import type { ClientServer } from '../proxy/server.ts'
+import type { GatewayParts } from './parts.ts'
+
+export function makeClientServer(
+  parts: GatewayParts,
+  log: Log,
+  inference: InferenceDeps,
+): ClientServer {
+  const { clock, fleet, infos, config } = parts
+  const workers = (): readonly Worker[] => fleet.workers()
+  const discovery = createDiscovery({ clock, workers, readName: parseModelName })
+  const readJson = (ctx: RequestContext) =>
+    readJsonBody({ clock, maxBytes: config().admission.max_body_bytes }, ctx)
+  const guard = guardOf(config())
+  const deps: RequestDeps = {
+    guard: () => guard,
+    handleInference: (ctx, dialect) => handleInference(inference, ctx, dialect),
+    handleDiscovery: (ctx, name) => discovery.handle(ctx, name),
+    handleModel: (ctx, id) => discovery.handleModel(ctx, id),
+    handleShow: (ctx) =>
+      handleShow(
+        { workers, readName: parseModelName, readJson, show: (ask) => shown(parts, ask) },
+        ctx,
+      ),
+    handleCountTokens: (ctx) =>
+      handleCountTokens(
+        {
+          readJson,
+          tokensPerImage: () => config().model_capabilities.context.vision_reserve_tokens_per_image,
+        },
+        ctx,
+      ),
+  }
+  return createClientServer({
+    clock,
+    handle: (ctx) => handleRequest(deps, ctx),
+    errorForm: (path, req) => errorFormFor(path, req.headers),
+    onBug: (ctx, error) => log.bug('request.bug', error, { request: ctx.id, path: ctx.path }),
+  })
+}
+
+/** Only where no key is needed does the Host header decide: a page's name resolved to loopback. */
+function guardOf({ listen, auth, cors }: Config): GuardRules {
+  const address = readListenAddress(listen)
+  return {
+    checkHost: address !== undefined && isLoopback(address.host),
+    allowedHosts: new Set(auth.allowed_hosts.map((host) => host.toLowerCase())),
+    hostname: hostname().toLowerCase(),
+    isOwnAddress,
+    origins: compileOrigins(cors.origins),
+  }
+}
+
+function isOwnAddress(ip: string): boolean {
+  return Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(({ address }) => address === ip),
+  )
+}
+
+async function shown(
+  { fleet, infos }: GatewayParts,
+  { worker: name, model, verbose }: ShowAsk,
+): Promise<ShownModel | undefined> {
+  const worker = fleet.worker(name)
+  if (worker === undefined) return undefined
+  const answer = await infos.show(worker, model, verbose)
+  return answer.ok ? answer : undefined
+}

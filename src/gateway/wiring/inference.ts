@@ -1,0 +1,86 @@
+// What the handling of inference requests is given by the parts.
+
+import { Client } from 'undici'
+import { identityOf } from '../access/identity.ts'
+import { classify, errorMessage } from '../fleet/worker-faults.ts'
+import { connectOptions, splitAddress } from '../fleet/worker-api.ts'
+import { unloadOn } from '../fleet/worker-control.ts'
+import type { Worker } from '../fleet/worker.ts'
+import type { Observer } from '../observe/observer.ts'
+import { unloadEverywhere } from '../proxy/handle-unload.ts'
+import type { InferenceDeps, Upstream } from '../proxy/inference-deps.ts'
+import type { ParserPool } from '../proxy/parser-pool.ts'
+import type { GatewayParts } from './parts.ts'
+
+interface Shared {
+  parsers: ParserPool
+  observer: Observer
+}
+
+export function inferenceDeps(parts: GatewayParts, { parsers, observer }: Shared): InferenceDeps {
+  const { clock, config, fleet, prober, scheduler, active } = parts
+  return {
+    clock,
+    config,
+    parsers,
+    active,
+    admission: scheduler,
+    upstream: (name) => upstreamOf(parts, fleet.worker(name)),
+    async probe(name, address, signal) {
+      const worker = fleet.worker(name)
+      if (worker === undefined) return { ok: false, error: 'it is no longer configured' }
+      return await prober.probeAddress(worker, address, signal)
+    },
+    tell: (event) => fleet.apply(event),
+    spelling: (name, key) => spellingOn(fleet.worker(name), key),
+    classify,
+    errorText: (body) => errorMessage(body) ?? body.slice(0, MAX_ERROR_TEXT),
+    identify: (ctx, facts) => identityOf(ctx.req.headers, facts),
+    unload: (request) =>
+      unloadEverywhere(
+        {
+          now: () => clock.now(),
+          workers: () => fleet.workers(),
+          async unloadOn(name, model) {
+            const worker = fleet.worker(name)
+            if (worker === undefined) return { ok: false, error: 'it is no longer configured' }
+            return await unloadOn(clock, worker, model)
+          },
+        },
+        request,
+      ),
+    done: (record) => observer.requestDone(record),
+  }
+}
+
+/** A worker's error page may be long; its beginning says what it is. */
+const MAX_ERROR_TEXT = 500
+
+function upstreamOf(
+  { pools, config }: GatewayParts,
+  worker: Worker | undefined,
+): Upstream | undefined {
+  const index = worker?.current
+  if (worker === undefined || index === undefined) return undefined
+  const address = worker.addresses[index]
+  if (address === undefined) return undefined
+  const { origin, prefix } = splitAddress(address.url)
+  return {
+    worker: worker.name,
+    address: address.url,
+    pathPrefix: prefix,
+    headers: worker.config.headers,
+    dispatcher: pools.poolFor(worker, index),
+    fresh() {
+      const ips = address.ip === undefined ? undefined : [address.ip]
+      const target = { url: address.url, ips, config: worker.config }
+      const connect = connectOptions(target, config().upstream.connect_timeout)
+      return new Client(origin, { headersTimeout: 0, bodyTimeout: 0, allowH2: false, connect })
+    },
+  }
+}
+
+function spellingOn(worker: Worker | undefined, key: string): string | undefined {
+  if (worker?.inventory.state !== 'known') return undefined
+  return worker.inventory.models.get(key)?.model.name
+}

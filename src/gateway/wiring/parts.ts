@@ -1,0 +1,82 @@
+// The long-lived parts of a gateway, made and joined. Nothing here runs yet: main.ts starts and
+// ends them.
+
+import { Scheduler } from '../admission/scheduler.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/schema.ts'
+import { Fleet } from '../fleet/fleet.ts'
+import { InventoryReader } from '../fleet/inventory.ts'
+import { ModelInfos } from '../fleet/model-info.ts'
+import { Pools } from '../fleet/pools.ts'
+import { Prober } from '../fleet/prober.ts'
+import { systemResolve } from '../fleet/worker-api.ts'
+import { unloadOn } from '../fleet/worker-control.ts'
+import type { Log } from '../observe/log.ts'
+import { ActiveRequests } from '../proxy/active-requests.ts'
+
+/** What admin, tests and the status of a process look into. */
+export interface GatewayParts {
+  clock: Clock
+  config(): Config
+  fleet: Fleet
+  prober: Prober
+  inventory: InventoryReader
+  infos: ModelInfos
+  pools: Pools
+  scheduler: Scheduler
+  active: ActiveRequests
+}
+
+interface PartsOptions {
+  config(): Config
+  clock: Clock
+  log: Log
+}
+
+export function makeParts({ config, log, clock }: PartsOptions): GatewayParts {
+  const active = new ActiveRequests()
+  const fleet: Fleet = new Fleet(
+    {
+      clock,
+      log,
+      settings: config,
+      bytesFlowing: (worker) => active.bytesFlowing(worker, clock.mono(), BYTES_FLOW_MS),
+    },
+    config().workers,
+  )
+  const prober = new Prober({ fleet, clock, resolve: systemResolve, settings: config })
+  const scheduler = new Scheduler({
+    fleet,
+    clock,
+    config,
+    effects: {
+      unload: (worker, model) => void freeWorker({ fleet, clock, log }, worker, model),
+      event: (name, fields) => log.event(name, fields),
+    },
+  })
+  return {
+    clock,
+    config,
+    fleet,
+    prober,
+    inventory: new InventoryReader({ fleet, clock, settings: config }),
+    infos: new ModelInfos({ fleet, clock, settings: config }),
+    pools: new Pools(fleet, config),
+    scheduler,
+    active,
+  }
+}
+
+/** A worker from which a byte came within this time is alive whatever its probe says. */
+const BYTES_FLOW_MS = 10_000
+
+async function freeWorker(
+  { fleet, clock, log }: { fleet: Fleet; clock: Clock; log: Log },
+  name: string,
+  model: string,
+): Promise<void> {
+  const worker = fleet.worker(name)
+  if (worker === undefined) return
+  const result = await unloadOn(clock, worker, model)
+  if (!result.ok) log.event('worker.unload_failed', { worker: name, model, error: result.error })
+}
