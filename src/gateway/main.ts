@@ -5,8 +5,9 @@ import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
 import { readListenAddress } from './config/address.ts'
 import type { ListenAddress } from './config/address.ts'
-import type { Config } from './config/schema.ts'
-import type { StoragePaths } from './config/storage-paths.ts'
+import type { LoadedConfig } from './config/load.ts'
+import { storagePaths } from './config/storage-paths.ts'
+import { createLog, stderrIsJournal } from './observe/log.ts'
 import type { Log } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import type { Metrics } from './observe/metrics.ts'
@@ -20,10 +21,13 @@ import { makeParts } from './wiring/parts.ts'
 import type { GatewayParts } from './wiring/parts.ts'
 
 export interface GatewayOptions {
-  config: Config
-  paths: StoragePaths
-  log: Log
+  loaded: LoadedConfig
+  /** Where the config was read from; undefined = it is no file and cannot be reloaded. */
+  file: string | undefined
+  env: Readonly<Record<string, string | undefined>>
   version: string
+  /** Default: JSON lines on stderr. */
+  log?: Log
   /** Default: the machine's. */
   clock?: Clock
 }
@@ -40,15 +44,21 @@ export interface Gateway {
    * Called again it ends at once.
    */
   stop(): Promise<void>
+  /** Reads the config file again. A file with a problem changes nothing; the log says which. */
+  reload(): Promise<void>
 }
 
 /** Throws StartError where a state file cannot be trusted, or the system's error for a listener. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, log, clock = systemClock } = options
+  const { loaded, env, clock = systemClock } = options
+  const { config } = loaded
+  const paths = storagePaths(config, env)
+  const log = options.log ?? createLog({ level: config.log.level, journal: stderrIsJournal(env) })
+  warnOfProxies(env, log)
   const parts = makeParts({ config: () => config, log, clock })
   const { prober, inventory } = parts
   const state = { draining: false, ready: false, configuredAtS: clock.now() / 1000 }
-  const performance = new WorkerPerformance(options.paths.worker_performance_file, {
+  const performance = new WorkerPerformance(paths.worker_performance_file, {
     fleet: parts.fleet,
     clock,
     onTrouble: (trouble) => log.event('state.trouble', { problem: trouble?.message }),
@@ -84,12 +94,23 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     opsAddress,
     ready,
     parts,
+    reload: () => Promise.resolve(),
     stop() {
       if (stopping !== undefined) void server.stop(0)
       state.draining = true
       stopping ??= stopAll()
       return stopping
     },
+  }
+}
+
+const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
+
+/** Worker traffic is direct; who set these may expect otherwise. */
+function warnOfProxies(env: GatewayOptions['env'], log: Log): void {
+  for (const name of PROXY_VARIABLES) {
+    const set = (env[name] ?? '') !== '' || (env[name.toLowerCase()] ?? '') !== ''
+    if (set) log.event('proxy.ignored', { variable: name })
   }
 }
 

@@ -8,7 +8,6 @@ import type { Config } from '../config/schema.ts'
 import type { Worker } from '../fleet/worker.ts'
 import type { Log } from '../observe/log.ts'
 import { parseModelName } from '../policy/model-name.ts'
-import { errorFormFor } from '../proxy/error-form.ts'
 import { handleCountTokens } from '../proxy/handle-count-tokens.ts'
 import { createDiscovery } from '../proxy/handle-discovery.ts'
 import { handleInference } from '../proxy/handle-inference.ts'
@@ -28,7 +27,7 @@ export function makeClientServer(
   log: Log,
   inference: InferenceDeps,
 ): ClientServer {
-  const { clock, fleet, infos, config } = parts
+  const { clock, fleet, config } = parts
   const workers = (): readonly Worker[] => fleet.workers()
   const discovery = createDiscovery({ clock, workers, readName: parseModelName })
   const readJson = (ctx: RequestContext) =>
@@ -56,7 +55,6 @@ export function makeClientServer(
   return createClientServer({
     clock,
     handle: (ctx) => handleRequest(deps, ctx),
-    errorForm: (path, req) => errorFormFor(path, req.headers),
     onBug: (ctx, error) => log.bug('request.bug', error, { request: ctx.id, path: ctx.path }),
   })
 }

@@ -1,0 +1,45 @@
+// `ogw serve`: the gateway in the foreground, until it is told to end.
+
+import { Command } from 'commander'
+import { defaultConfig, findConfigFile, loadConfigFile } from '../../gateway/config/load.ts'
+import type { LoadedConfig } from '../../gateway/config/load.ts'
+import { problemText } from '../../gateway/config/problem.ts'
+import { CliError } from '../exit-codes.ts'
+import type { CliIo } from '../io.ts'
+import { runGateway } from '../run-gateway.ts'
+
+export function serveCommand(io: CliIo): Command {
+  return new Command('serve')
+    .description('run the gateway until SIGTERM or Ctrl-C; a second one ends it at once')
+    .option('--config <file>', 'config to run with (default: OGW_CONFIG, then the usual places)')
+    .action(async ({ config }: { config?: string }, command: Command) => {
+      const { socket } = command.optsWithGlobals<{ socket?: string }>()
+      const file = config ?? findConfigFile(io.env)
+      await runGateway(io, { loaded: withSocket(load(io, file), socket), file })
+    })
+    .addHelpText(
+      'after',
+      `
+Examples:
+  ogw serve                          one worker at OLLAMA_HOST or 127.0.0.1:11434
+  ogw serve --config fleet.json      a fleet
+  ogw config check fleet.json        every problem of a config at once
+`,
+    )
+}
+
+/** Every problem at once on stderr, exit 78: a supervisor need not try again. */
+function load(io: CliIo, file: string | undefined): LoadedConfig {
+  const result = file === undefined ? defaultConfig(io.env) : loadConfigFile(file, io.env)
+  for (const warning of result.warnings) io.stderr.write(`warning: ${problemText(warning)}\n`)
+  if (result.ok) return result
+  throw new CliError('badConfigOrState', `the config ${file ?? ''} is invalid`, {
+    details: result.problems.map(problemText),
+  })
+}
+
+function withSocket(loaded: LoadedConfig, socket: string | undefined): LoadedConfig {
+  if (socket === undefined) return loaded
+  const { config } = loaded
+  return { ...loaded, config: { ...config, admin: { ...config.admin, socket } } }
+}

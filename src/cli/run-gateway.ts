@@ -1,0 +1,60 @@
+// Runs the gateway in the foreground until a signal ends it: what `serve` and `demo` share.
+// SIGTERM and SIGINT drain, a second one ends at once; SIGHUP reloads the config.
+
+import type { LoadedConfig } from '../gateway/config/load.ts'
+import type { Gateway } from '../gateway/main.ts'
+import { CliError } from './exit-codes.ts'
+import type { CliIo } from './io.ts'
+import { VERSION } from './version.ts'
+
+export interface RunOptions {
+  loaded: LoadedConfig
+  /** Undefined where the config is no file: there is nothing to reload then. */
+  file: string | undefined
+  /** Called once the gateway listens. */
+  onListening?(gateway: Gateway): void
+}
+
+/** Resolves when the gateway has ended. Throws CliError where it cannot start. */
+export async function runGateway(io: CliIo, options: RunOptions): Promise<void> {
+  const gateway = await start(io, options)
+  const ended = untilSignalled(gateway)
+  options.onListening?.(gateway)
+  await ended
+}
+
+async function start(io: CliIo, { loaded, file }: RunOptions): Promise<Gateway> {
+  const { startGateway } = await import('../gateway/main.ts')
+  try {
+    return await startGateway({ loaded, file, env: io.env, version: VERSION })
+  } catch (error) {
+    throw startFailure(error)
+  }
+}
+
+/** A StartError names its own exit code; what the system says of a listener is told as it is. */
+function startFailure(cause: unknown): unknown {
+  if (!(cause instanceof Error)) return cause
+  if ('exitCode' in cause) {
+    return new CliError(cause.exitCode === 78 ? 'badConfigOrState' : 'failed', cause.message, {
+      cause,
+    })
+  }
+  if ('code' in cause && cause.code === 'EADDRINUSE') {
+    return new CliError('failed', `${cause.message}: something else listens there`, { cause })
+  }
+  if ('code' in cause && (cause.code === 'EADDRNOTAVAIL' || cause.code === 'EACCES')) {
+    return new CliError('failed', cause.message, { cause })
+  }
+  return cause
+}
+
+function untilSignalled(gateway: Gateway): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const stop = (): void => void gateway.stop().then(resolve, reject)
+  const reload = (): void => void gateway.reload().catch(reject)
+  process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', reload)
+  return promise.finally(() => {
+    process.off('SIGTERM', stop).off('SIGINT', stop).off('SIGHUP', reload)
+  })
+}
