@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../gateway/config/load.ts'
 import type { Gateway } from '../gateway/main.ts'
 import { CliError } from './exit-codes.ts'
 import type { CliIo } from './io.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from '../gateway/contract/version.ts'
 
 export interface RunOptions {
   loaded: LoadedConfig

@@ -14,7 +14,6 @@ import { handleInference } from '../proxy/handle-inference.ts'
 import { handleRequest } from '../proxy/handle-request.ts'
 import type { RequestDeps } from '../proxy/handle-request.ts'
 import { handleShow } from '../proxy/handle-show.ts'
-import type { ShowAsk, ShownModel } from '../proxy/handle-show.ts'
 import type { InferenceDeps } from '../proxy/inference-deps.ts'
 import { readJsonBody } from '../proxy/read-body.ts'
 import type { RequestContext } from '../proxy/request-context.ts'
@@ -27,7 +26,7 @@ export function makeClientServer(
   log: Log,
   inference: InferenceDeps,
 ): ClientServer {
-  const { clock, fleet, config } = parts
+  const { clock, fleet, infos, config } = parts
   const workers = (): readonly Worker[] => fleet.workers()
   const discovery = createDiscovery({ clock, workers, readName: parseModelName })
   const readJson = (ctx: RequestContext) =>
@@ -40,7 +39,12 @@ export function makeClientServer(
     handleModel: (ctx, id) => discovery.handleModel(ctx, id),
     handleShow: (ctx) =>
       handleShow(
-        { workers, readName: parseModelName, readJson, show: (ask) => shown(parts, ask) },
+        {
+          workers,
+          readName: parseModelName,
+          readJson,
+          show: (worker, model, verbose) => infos.show(worker, model, verbose),
+        },
         ctx,
       ),
     handleCountTokens: (ctx) =>
@@ -75,14 +79,4 @@ function isOwnAddress(ip: string): boolean {
   return Object.values(networkInterfaces()).some((addresses) =>
     addresses?.some(({ address }) => address === ip),
   )
-}
-
-async function shown(
-  { fleet, infos }: GatewayParts,
-  { worker: name, model, verbose }: ShowAsk,
-): Promise<ShownModel | undefined> {
-  const worker = fleet.worker(name)
-  if (worker === undefined) return undefined
-  const answer = await infos.show(worker, model, verbose)
-  return answer.ok ? answer : undefined
 }

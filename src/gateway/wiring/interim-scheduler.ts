@@ -57,6 +57,7 @@ export class Scheduler {
           worker: free.name,
           queueMs: performance.now() - t,
           warm: true,
+          loadFirst: false,
           decision: undefined as any,
           begun() {},
           [Symbol.dispose]: () => {
