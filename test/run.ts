@@ -1,20 +1,59 @@
 // Runs the compiled tests: `node test/run.ts [WORD...]` keeps the files whose path has a word.
-// Files are listed from the sources, so that what was deleted there is not run from dist.
-import { spawnSync } from 'node:child_process'
+// Files are listed from the sources, so that what was deleted there is not run from dist. Each runs
+// in a process of its own: one that crashes, hangs or leaves something running is a failure.
+
 import { globSync } from 'node:fs'
 import path from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+
+/** Milliseconds for one file. Generous, as two slow cores share their time with other work. */
+const FILE_TIMEOUT = process.env['OGW_FAULTS'] === 'full' ? 15 * 60_000 : 4 * 60_000
 
 const root = path.join(import.meta.dirname, '..')
 const words = process.argv.slice(2)
 const files = globSync('test/**/*.test.{ts,tsx}', { cwd: root })
+  .map((file) => file.split(path.sep).join('/'))
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
-  .map((file) => path.join('dist', file.replace(/\.tsx?$/, '.js')))
+  .map((file) => path.join(root, 'dist', file.replace(/\.tsx?$/, '.js')))
   .toSorted()
 
 if (files.length === 0) {
   console.error(`no test file matches ${words.join(' ')}`)
   process.exit(1)
 }
-const args = ['--test', '--test-concurrency=2', '--test-timeout=120000', ...files]
-const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
-process.exit(status ?? 1)
+
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+
+const tests = run({ files, cwd: root, concurrency: 2, timeout: FILE_TIMEOUT, signal: stop.signal })
+const skipped: string[] = []
+let counts: Readonly<Record<string, number>> | undefined
+let milliseconds = 0
+tests.on('test:pass', ({ name, skip }) => {
+  if (skip !== undefined) skipped.push(`${name}: ${skip === true ? 'no reason given' : skip}`)
+})
+tests.on('test:summary', (summary) => {
+  if (summary.file !== undefined) return
+  counts = { ...summary.counts }
+  milliseconds = summary.duration_ms
+})
+// The runner says its summary before it repeats the failures; whoever reads the end of a long log
+// wants to find it there.
+for await (const text of tests.compose(spec)) process.stdout.write(text)
+if (skipped.length > 0) {
+  console.log(`\nSKIPPED, so not proven here:\n${skipped.map((line) => `  ${line}`).join('\n')}\n`)
+}
+process.exitCode = summarise()
+
+/** Prints the counts as the runner does, where something stands below its own; the exit code. */
+function summarise(): number {
+  const { tests: all = 0, suites = 0, passed = 0, failed = 0 } = counts ?? {}
+  const { cancelled = 0, skipped: left = 0, todo = 0 } = counts ?? {}
+  const held = all > 0 && failed + cancelled === 0 && !stop.signal.aborted
+  if (held && skipped.length === 0) return 0
+  const lines = { tests: all, suites, pass: passed, fail: failed, cancelled, skipped: left, todo }
+  for (const [name, count] of Object.entries(lines)) console.log(`ℹ ${name} ${count}`)
+  console.log(`ℹ duration_ms ${milliseconds}`)
+  return held ? 0 : 1
+}
