@@ -47,36 +47,44 @@ const account: Route = { kind: 'account', asks: 'use' }
 const discovery = (name: DiscoveryRoute): Route => ({ kind: 'discovery', name })
 const management = (name: ManagementRoute): Route => ({ kind: 'management', name })
 
-type Methods = Readonly<Partial<Record<'HEAD' | 'GET' | 'POST' | 'DELETE', Route>>>
+type Methods = ReadonlyMap<string, Route>
 
 /** Methods stand in the order in which Ollama lists them in Allow. */
+const readable = (route: Route): Methods => both('HEAD', 'GET', route)
+const only = (method: string, route: Route): Methods => new Map([[method, route]])
+const both = (first: string, second: string, route: Route): Methods =>
+  new Map([
+    [first, route],
+    [second, route],
+  ])
+
 const PATHS: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ...inferencePaths(),
-  ['/', { HEAD: discovery('root'), GET: discovery('root') }],
-  ['/api/hello', { HEAD: discovery('hello') }],
-  ['/api/version', { HEAD: discovery('version'), GET: discovery('version') }],
-  ['/api/status', { GET: discovery('status') }],
-  ['/api/tags', { HEAD: discovery('tags'), GET: discovery('tags') }],
-  ['/api/ps', { GET: discovery('ps') }],
-  ['/api/show', { POST: { kind: 'show' } }],
-  ['/v1/messages/count_tokens', { POST: { kind: 'count_tokens' } }],
-  ['/v1/models', { GET: discovery('models') }],
-  ['/api/pull', { POST: management('pull') }],
-  ['/api/push', { POST: management('push') }],
-  ['/api/create', { POST: management('create') }],
-  ['/api/copy', { POST: management('copy') }],
-  ['/api/delete', { DELETE: management('delete') }],
-  ['/api/me', { POST: { kind: 'account', asks: 'show' } }],
-  ['/api/signout', { POST: account }],
-  ['/api/experimental/web_search', { POST: account }],
-  ['/api/experimental/web_fetch', { POST: account }],
-  ['/api/experimental/model-recommendations', { GET: discovery('recommendations') }],
+  ['/', readable(discovery('root'))],
+  ['/api/hello', only('HEAD', discovery('hello'))],
+  ['/api/version', readable(discovery('version'))],
+  ['/api/status', only('GET', discovery('status'))],
+  ['/api/tags', readable(discovery('tags'))],
+  ['/api/ps', only('GET', discovery('ps'))],
+  ['/api/show', only('POST', { kind: 'show' })],
+  ['/v1/messages/count_tokens', only('POST', { kind: 'count_tokens' })],
+  ['/v1/models', only('GET', discovery('models'))],
+  ['/api/pull', only('POST', management('pull'))],
+  ['/api/push', only('POST', management('push'))],
+  ['/api/create', only('POST', management('create'))],
+  ['/api/copy', only('POST', management('copy'))],
+  ['/api/delete', only('DELETE', management('delete'))],
+  ['/api/me', only('POST', { kind: 'account', asks: 'show' })],
+  ['/api/signout', only('POST', account)],
+  ['/api/experimental/web_search', only('POST', account)],
+  ['/api/experimental/web_fetch', only('POST', account)],
+  ['/api/experimental/model-recommendations', only('GET', discovery('recommendations'))],
 ])
 
 function inferencePaths(): [string, Methods][] {
   return [...INFERENCE_ROUTES].map(([path, dialect]) => [
     path,
-    { POST: { kind: 'inference', dialect, path } },
+    only('POST', { kind: 'inference', dialect, path }),
   ])
 }
 
@@ -104,9 +112,9 @@ export function readTarget(target: string): Target {
 export function findRoute(method: string, path: string): Match {
   const methods = methodsOf(path)
   if (methods === undefined) return { found: 'nothing', meant: meantPath(path) }
-  const route = Object.entries(methods).find(([name]) => name === method)?.[1]
+  const route = methods.get(method)
   if (route !== undefined) return { found: 'route', route }
-  return { found: 'other_method', allow: Object.keys(methods).join(', ') }
+  return { found: 'other_method', allow: [...methods.keys()].join(', ') }
 }
 
 function methodsOf(path: string): Methods | undefined {
@@ -114,12 +122,12 @@ function methodsOf(path: string): Methods | undefined {
   if (exact !== undefined) return exact
   if (path.startsWith(MODEL_PREFIX)) {
     const id = decoded(path.slice(MODEL_PREFIX.length))
-    return id === undefined ? undefined : { GET: { kind: 'model', id } }
+    return id === undefined ? undefined : only('GET', { kind: 'model', id })
   }
   if (isOneSegment(path, BLOB_PREFIX)) {
-    return { HEAD: management('blobs'), POST: management('blobs') }
+    return both('HEAD', 'POST', management('blobs'))
   }
-  return isOneSegment(path, USER_KEY_PREFIX) ? { DELETE: account } : undefined
+  return isOneSegment(path, USER_KEY_PREFIX) ? only('DELETE', account) : undefined
 }
 
 /** Base URLs with one prefix too many or too few (`/v1/v1/…`, `/v1/api/…`, `/chat/completions`). */
@@ -130,7 +138,7 @@ function meantPath(path: string): string | undefined {
 }
 
 function collapse(path: string): string {
-  const single = path.replaceAll(/\/{2,}/g, '/')
+  const single = path.includes('//') ? path.replaceAll(/\/{2,}/g, '/') : path
   const trimmed = single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single
   return trimmed === '' ? '/' : trimmed
 }

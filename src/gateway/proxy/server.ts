@@ -19,6 +19,8 @@ export interface ServerDeps {
   handle(ctx: RequestContext): void | Promise<void>
   /** A handler threw: `path` is free of keys and query. */
   onBug(ctx: RequestContext, error: unknown): void
+  /** Milliseconds a client has for the head of its request. Default 30000. */
+  headTimeoutMs?: number
 }
 
 export interface ClientServer {
@@ -36,9 +38,9 @@ export interface ClientServer {
 }
 
 /** A client has this long for the head of its request; the body has its own timer. */
-const HEADERS_TIMEOUT_MS = 30_000
-/** How often Node looks for heads that are late. */
-const LATE_CHECK_MS = 5_000
+const HEAD_TIMEOUT_MS = 30_000
+/** Heads that are late are looked for so many times within their time. */
+const CHECKS_PER_HEAD = 6
 /** Longer than what common clients keep idle connections for (Go and reqwest 90 s): no resets. */
 const KEEP_ALIVE_MS = 120_000
 /** Open WebUI's JWT and cookies fit many times; above it is 431. */
@@ -48,8 +50,6 @@ const TCP_PROBE_AFTER_MS = 60_000
 const MAX_CONNECTIONS = 20_000
 
 const SERVER_OPTIONS = {
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  connectionsCheckingInterval: LATE_CHECK_MS,
   requestTimeout: 0,
   keepAliveTimeout: KEEP_ALIVE_MS,
   maxHeaderSize: MAX_HEAD_BYTES,
@@ -59,7 +59,9 @@ const SERVER_OPTIONS = {
 }
 
 export function createClientServer(deps: ServerDeps): ClientServer {
-  const server = createServer(SERVER_OPTIONS)
+  const headersTimeout = deps.headTimeoutMs ?? HEAD_TIMEOUT_MS
+  const connectionsCheckingInterval = headersTimeout / CHECKS_PER_HEAD
+  const server = createServer({ ...SERVER_OPTIONS, headersTimeout, connectionsCheckingInterval })
   server.maxConnections = MAX_CONNECTIONS
   const drain = drainOf(server)
 

@@ -23,11 +23,12 @@ interface Rig extends AsyncDisposable {
   bugs: unknown[]
 }
 
-async function startRig(handle: ServerDeps['handle']): Promise<Rig> {
+async function startRig(handle: ServerDeps['handle'], headTimeoutMs = 60_000): Promise<Rig> {
   const bugs: unknown[] = []
   const server = createClientServer({
     clock: systemClock,
     handle,
+    headTimeoutMs,
     onBug: (_, error) => bugs.push(error),
   })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
@@ -269,4 +270,52 @@ test('what does not end in time is cut, and counted', async () => {
   assert.equal(await rig.server.stop(10), 1, 'a second stop shortens the wait')
   assert.equal(await first, 1)
   await until(ended)
+})
+
+// B086: the head of a request is bounded, however steadily it drips; the body is not.
+test('a head that never ends is 408, a body that takes longer is read to its end', async () => {
+  await using rig = await startRig(async (ctx) => {
+    const body = String(await readAll(ctx))
+    sendAnswer(ctx, { status: 200, headers: {}, body })
+  }, 300)
+  const slow = dial(rig.port)
+  slow.socket.write(
+    'POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 4\r\n\r\n12',
+  )
+  const drip = dial(rig.port)
+  drip.socket.write('GET / HTTP/1.1\r\n')
+  const dripping = setInterval(() => drip.socket.write('x'), 20)
+  await until(drip.ended, { what: 'the late head to be refused' })
+  clearInterval(dripping)
+  assert.match(drip.received(), /^HTTP\/1\.1 408 [^]*\{"error":"[^"]+in time"\}$/)
+  slow.socket.write('34')
+  await until(slow.ended, { what: 'the answer to the slow body' })
+  assert.match(slow.received(), /^HTTP\/1\.1 200 [^]*4$/)
+})
+
+test('a thousand clients at once are served, and none of them holds the exit', async () => {
+  await using rig = await startRig(hello)
+  const clients = Array.from({ length: 1000 }, () => dial(rig.port))
+  for (const { socket } of clients) socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+  for (const { received } of clients) await until(() => received().endsWith('hello'))
+  assert.equal(await rig.server.stop(60_000), 0)
+  for (const { ended } of clients) await until(ended)
+})
+
+test('a request that comes on an open connection while draining is refused, and the connection ends', async () => {
+  const release = Promise.withResolvers<void>()
+  await using rig = await startRig(async (ctx) => {
+    await release.promise
+    hello(ctx)
+  })
+  const { socket, received, ended } = dial(rig.port)
+  socket.write('GET /one HTTP/1.1\r\nhost: x\r\n\r\n')
+  await until(() => rig.server.inFlight === 1)
+  const stopped = rig.server.stop(60_000)
+  socket.write('GET /two HTTP/1.1\r\nhost: x\r\n\r\n')
+  await until(() => rig.server.inFlight === 2 || socket.destroyed)
+  release.resolve()
+  assert.equal(await stopped, 0)
+  await until(ended)
+  assert.match(received(), /^HTTP\/1\.1 200 OK/)
 })
