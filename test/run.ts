@@ -28,14 +28,15 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 const tests = run({ files, cwd: root, concurrency: 2, timeout: FILE_TIMEOUT, signal: stop.signal })
 const skipped: string[] = []
-let counts: Readonly<Record<string, number>> | undefined
+const NOTHING = { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 }
+let counts = NOTHING
 let milliseconds = 0
 tests.on('test:pass', ({ name, skip }) => {
   if (skip !== undefined) skipped.push(`${name}: ${skip === true ? 'no reason given' : skip}`)
 })
 tests.on('test:summary', (summary) => {
   if (summary.file !== undefined) return
-  counts = { ...summary.counts }
+  counts = { ...NOTHING, ...summary.counts }
   milliseconds = summary.duration_ms
 })
 // The runner says its summary before it repeats the failures; whoever reads the end of a long log
@@ -48,11 +49,11 @@ process.exitCode = summarise()
 
 /** Prints the counts as the runner does, where something stands below its own; the exit code. */
 function summarise(): number {
-  const { tests: all = 0, suites = 0, passed = 0, failed = 0 } = counts ?? {}
-  const { cancelled = 0, skipped: left = 0, todo = 0 } = counts ?? {}
-  const held = all > 0 && failed + cancelled === 0 && !stop.signal.aborted
+  const { passed: pass, failed: fail, cancelled, skipped: left, todo } = counts
+  const held = counts.tests > 0 && fail + cancelled === 0 && !stop.signal.aborted
   if (held && skipped.length === 0) return 0
-  const lines = { tests: all, suites, pass: passed, fail: failed, cancelled, skipped: left, todo }
+  const { tests: all, suites } = counts
+  const lines = { tests: all, suites, pass, fail, cancelled, skipped: left, todo }
   for (const [name, count] of Object.entries(lines)) console.log(`ℹ ${name} ${count}`)
   console.log(`ℹ duration_ms ${milliseconds}`)
   return held ? 0 : 1
