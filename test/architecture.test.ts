@@ -127,8 +127,7 @@ function isFile(to: string): boolean {
 function mayEnter({ from, to, kind }: Import): boolean {
   const room = ROOMS[roomOf(from)!]!
   const other = roomOf(to)
-  if (kind === 'dynamic' && room.loads?.includes(to)) return true
-  if (room.loads?.includes(to)) return false
+  if (room.loads?.includes(to)) return kind !== 'value'
   if (other === roomOf(from) || (other !== undefined && room.enters.includes(other))) return true
   return kind === 'type' && (room.types ?? []).some((open) => to.startsWith(open))
 }

@@ -8,7 +8,7 @@ export interface Room {
   enters: readonly string[]
   /** Files of which it may import the types, and nothing that runs. */
   types?: readonly string[]
-  /** Entry points that it may load when a command asks, by a dynamic import and in no other way. */
+  /** Entry points that it may load when a command asks, by a dynamic import; else types alone. */
   loads?: readonly string[]
   /** Packages that it may import. */
   packages: readonly string[]
@@ -38,14 +38,19 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   config: {
     at: 'gateway/config/',
-    enters: ['config-schema', 'policy', 'errors', 'start-error'],
+    enters: ['config-schema', 'policy', 'errors', 'clock', 'start-error'],
     packages: ['zod'],
     rule: 'config reads files and schemas; it knows no room that acts on them',
   },
   policy: {
     at: 'gateway/policy/',
     enters: ['errors'],
-    types: ['gateway/config/schema.ts', 'gateway/dialects/dialect.ts', 'gateway/fleet/worker.ts'],
+    types: [
+      'gateway/admission/ask.ts',
+      'gateway/config/schema.ts',
+      'gateway/dialects/dialect.ts',
+      'gateway/fleet/worker.ts',
+    ],
     packages: [],
     rule: 'policies are pure decisions: they import policies, errors, and types of what they judge',
   },

@@ -4,7 +4,7 @@
 // the pool is closed: idle sockets end at once, running streams finish on theirs, and no idle
 // socket can carry a new request to the place that was left.
 
-import { Pool } from 'undici'
+import { Client, Pool } from 'undici'
 import type { Fleet } from './fleet.ts'
 import type { FleetSettings } from './fleet-event.ts'
 import { connectOptions, splitAddress } from './worker-api.ts'
@@ -63,19 +63,35 @@ export class Pools {
     return pool
   }
 
+  /** A connection of its own to an address, for a replay after a pooled socket turned out stale. */
+  freshFor(worker: Worker, address: Address): Client {
+    const { url } = address
+    return new Client(
+      splitAddress(url).origin,
+      this.#options(worker, url, pinnedIp(worker, address)),
+    )
+  }
+
   #newPool(worker: Worker, url: string, ip: string | undefined): Pool {
+    return new Pool(splitAddress(url).origin, {
+      ...this.#options(worker, url, ip),
+      connections: null,
+      keepAliveTimeout: IDLE_SOCKET_MS,
+      keepAliveMaxTimeout: IDLE_SOCKET_MS,
+    })
+  }
+
+  /** Time limits are the attempt's own: what undici would end by itself is switched off. */
+  #options(worker: Worker, url: string, ip: string | undefined): Client.Options {
     const { connect_timeout } = this.#settings().upstream
     const ips = ip === undefined ? undefined : [ip]
-    return new Pool(splitAddress(url).origin, {
-      connections: null,
+    return {
       pipelining: 1,
       headersTimeout: 0,
       bodyTimeout: 0,
-      keepAliveTimeout: IDLE_SOCKET_MS,
-      keepAliveMaxTimeout: IDLE_SOCKET_MS,
       allowH2: false,
       connect: connectOptions({ url, ips, config: worker.config }, connect_timeout),
-    })
+    }
   }
 
   #closeLeft(): void {

@@ -1,9 +1,8 @@
 // What the handling of inference requests is given by the parts.
 
-import { Client } from 'undici'
 import { identityOf } from '../access/identity.ts'
 import { classify, errorMessage } from '../fleet/worker-faults.ts'
-import { connectOptions, splitAddress } from '../fleet/worker-api.ts'
+import { splitAddress } from '../fleet/worker-api.ts'
 import { unloadOn } from '../fleet/worker-control.ts'
 import type { Worker } from '../fleet/worker.ts'
 import type { Observer } from '../observe/observer.ts'
@@ -56,27 +55,19 @@ export function inferenceDeps(parts: GatewayParts, { parsers, observer }: Shared
 /** A worker's error page may be long; its beginning says what it is. */
 const MAX_ERROR_TEXT = 500
 
-function upstreamOf(
-  { pools, config }: GatewayParts,
-  worker: Worker | undefined,
-): Upstream | undefined {
+function upstreamOf({ pools }: GatewayParts, worker: Worker | undefined): Upstream | undefined {
   const index = worker?.current
   if (worker === undefined || index === undefined) return undefined
   const address = worker.addresses[index]
   if (address === undefined) return undefined
-  const { origin, prefix } = splitAddress(address.url)
+  const { prefix } = splitAddress(address.url)
   return {
     worker: worker.name,
     address: address.url,
     pathPrefix: prefix,
     headers: worker.config.headers,
     dispatcher: pools.poolFor(worker, index),
-    fresh() {
-      const ips = address.ip === undefined ? undefined : [address.ip]
-      const target = { url: address.url, ips, config: worker.config }
-      const connect = connectOptions(target, config().upstream.connect_timeout)
-      return new Client(origin, { headersTimeout: 0, bodyTimeout: 0, allowH2: false, connect })
-    },
+    fresh: () => pools.freshFor(worker, address),
   }
 }
 
