@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { PAGES, ROOT } from './support/write-docs.ts'
 
 for (const [file, make] of Object.entries(PAGES)) {
-  test(`${file} is current; npm run docs writes it`, () => {
-    assert.equal(readFileSync(path.join(ROOT, file), 'utf8'), make())
+  test(`${file} is current; npm run docs writes it`, async () => {
+    assert.equal(readFileSync(path.join(ROOT, file), 'utf8'), await make())
   })
 }

@@ -6,6 +6,7 @@ import { COMMANDS, type CommandEntry } from './commands.ts'
 import { type CliContext, createContext, type OpenContext } from './context.ts'
 import { CliError } from './exit-codes.ts'
 import type { CliIo } from './io.ts'
+import { addExamples } from './options.ts'
 import { lookOf, sanitiseLines } from './output.ts'
 
 export interface BuiltProgram {
@@ -58,18 +59,17 @@ function createProgram(open: OpenContext): Command {
     })
     .showHelpAfterError('(ogw --help lists the commands)')
     .exitOverride()
-    .addHelpText('after', PROGRAM_EXAMPLES)
+  addExamples(program, PROGRAM_EXAMPLES)
   program.hook('preAction', (_program, action) => open.settle(action))
   return program
 }
 
-const PROGRAM_EXAMPLES = `
-Examples:
-  ogw status                                    the fleet at a glance
-  ogw placement allow qwen3:8b node-2           let a model run on a worker
-  ogw placement deny "gemma4:*" node-1 --dry-run   what would change
-  ogw workers list --json | jq -r '.[].name'    for scripts
-`
+const PROGRAM_EXAMPLES = [
+  ['ogw status', 'the fleet at a glance'],
+  ['ogw placement allow qwen3:8b node-2', 'let a model run on a worker'],
+  ['ogw placement deny "gemma4:*" node-1 --dry-run', 'what would change'],
+  ["ogw workers list --json | jq -r '.[].name'", 'for scripts'],
+] as const
 
 function attach(program: Command, entry: CommandEntry, loaded: Command | undefined): void {
   const command = loaded ?? new Command(entry.name)

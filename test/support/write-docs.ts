@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { cliDocs } from './cli-docs.ts'
 import { configDocs } from './config-docs.ts'
 import { lintRulesPage } from './lint-rules.ts'
 
@@ -9,14 +10,15 @@ import { lintRulesPage } from './lint-rules.ts'
 export const ROOT = path.join(import.meta.dirname, '..', '..', '..')
 
 /** Path from the root → what belongs there. */
-export const PAGES: Readonly<Record<string, () => string>> = {
+export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
+  'docs/cli.md': cliDocs,
   'docs/config.md': configDocs,
   '.oxlintrc.imports.json': lintRulesPage,
 }
 
 if (process.argv[1] === import.meta.filename) {
   for (const [file, make] of Object.entries(PAGES)) {
-    writeFileSync(path.join(ROOT, file), make())
+    writeFileSync(path.join(ROOT, file), await make())
     console.log(`wrote ${file}`)
   }
 }
