@@ -25,7 +25,11 @@ export interface RawWorker extends AsyncDisposable {
   abandoned: Promise<void>
 }
 
-/** Answers the nth request with the nth script, the last script from then on. */
+/**
+ * Answers the nth inference request with the nth script, the last script from then on. What the
+ * gateway asks on its own (version, tags, ps, show) is answered as an Ollama with one model
+ * `chat:1b` would, and is not counted.
+ */
 export async function startRawWorker(...scripts: Step[][]): Promise<RawWorker> {
   const sockets = new Set<Socket>()
   const { promise: abandoned, resolve: onAbandoned } = Promise.withResolvers<void>()
@@ -44,8 +48,14 @@ export async function startRawWorker(...scripts: Step[][]): Promise<RawWorker> {
       received += data.toString('latin1')
       const length = requestLength(received)
       if (length === undefined || received.length < length) return
-      worker.requests.push(received.slice(0, length))
+      const text = received.slice(0, length)
       received = received.slice(length)
+      const own = ownAnswer(text)
+      if (own !== undefined) {
+        socket.end(own)
+        return
+      }
+      worker.requests.push(text)
       const script = scripts[Math.min(worker.requests.length, scripts.length) - 1] ?? []
       playing = true
       void play(socket, script).then(() => (playing = false))
@@ -63,6 +73,23 @@ export async function startRawWorker(...scripts: Step[][]): Promise<RawWorker> {
       await new Promise((resolve) => server.close(resolve))
     },
   })
+}
+
+const DIGEST = 'a'.repeat(64)
+
+function ownAnswer(request: string): string | undefined {
+  const [, path] = /^\S+ (\S+)/.exec(request) ?? []
+  if (path === '/api/version') return json('200 OK', { version: '0.33.0' })
+  if (path === '/api/ps') return json('200 OK', { models: [] })
+  if (path === '/api/show') return json('404 Not Found', { error: 'no' })
+  if (path !== '/api/tags') return undefined
+  const model = { name: 'chat:1b', model: 'chat:1b', size: 1, digest: DIGEST, details: {} }
+  return json('200 OK', { models: [{ ...model, modified_at: '2026-01-01T00:00:00Z' }] })
+}
+
+function json(status: string, value: unknown): string {
+  const body = JSON.stringify(value)
+  return `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`
 }
 
 function requestLength(text: string): number | undefined {

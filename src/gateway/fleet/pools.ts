@@ -7,6 +7,7 @@
 import { Client, Pool } from 'undici'
 import type { Fleet } from './fleet.ts'
 import type { FleetSettings } from './fleet-event.ts'
+import { notingConnector } from './reused-socket.ts'
 import { connectOptions, splitAddress } from './worker-api.ts'
 import type { Address, Worker } from './worker.ts'
 
@@ -90,7 +91,9 @@ export class Pools {
       headersTimeout: 0,
       bodyTimeout: 0,
       allowH2: false,
-      connect: connectOptions({ url, ips, config: worker.config }, connect_timeout),
+      connect: notingConnector(
+        connectOptions({ url, ips, config: worker.config }, connect_timeout),
+      ),
     }
   }
 

@@ -1,5 +1,6 @@
 // Names for the ways an attempt fails, for the retry rules and for the people who read errors.
 
+import { brokeAfterReuse } from '../fleet/reused-socket.ts'
 import type { AttemptFailure } from '../policy/retry.ts'
 import type { AttemptFault, AttemptResult } from './attempt.ts'
 
@@ -42,13 +43,6 @@ const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`
  */
 export function isStaleSocket(result: AttemptResult): boolean {
   if (result.kind !== 'failed' || result.fault.cause !== 'transport') return false
-  return wasReused(result.fault.error)
-}
-
-/** undici tells what a broken connection had carried: bytes read before mean an earlier answer. */
-function wasReused(error: unknown): boolean {
-  if (!(error instanceof Error) || !('socket' in error)) return false
-  const { socket } = error
-  if (typeof socket !== 'object' || socket === null || !('bytesRead' in socket)) return false
-  return typeof socket.bytesRead === 'number' && socket.bytesRead > 0
+  const { answered, error } = result.fault
+  return !answered && brokeAfterReuse(error)
 }

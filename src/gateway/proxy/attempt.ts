@@ -23,7 +23,13 @@ const ERROR_BODY_MS = 5_000
 
 /** Why an attempt failed before the client saw a byte of it. */
 export type AttemptFault =
-  | { cause: 'transport'; detail: string; error: unknown }
+  | {
+      cause: 'transport'
+      detail: string
+      error: unknown
+      /** The head of an answer had come. */
+      answered: boolean
+    }
   | { cause: 'absent'; silentMs: number; detail: string }
   | { cause: 'timeout'; silentMs: number }
   | { cause: 'empty' }
@@ -278,7 +284,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
     } else if (this.#phase === 'error-body') {
       this.#fail({ cause: 'unreadable_error', status: this.#status })
     } else {
-      this.#fail({ cause: 'transport', detail: describe(error), error })
+      const answered = this.#status !== 0
+      this.#fail({ cause: 'transport', detail: describe(error), error, answered })
     }
   }
 

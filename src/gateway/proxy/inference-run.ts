@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import type { Lease } from '../admission/ask.ts'
 import { GatewayError } from '../errors.ts'
-import type { Fault, WorkerReason } from '../errors.ts'
+import type { Fault, FaultCode, WorkerReason } from '../errors.ts'
 import { decideNext } from '../policy/retry.ts'
 import type { AttemptFailure } from '../policy/retry.ts'
 import type { ActiveRequest } from './active-requests.ts'
@@ -57,18 +57,18 @@ export class InferenceRun {
     try {
       for (;;) {
         using lease = await this.#admit()
+        if (lease === undefined) return this.#giveUp()
         const outcome = await this.#attempt(lease)
         if (outcome !== undefined) return outcome
         if (this.#over()) return this.#giveUp()
       }
-    } catch (error) {
-      return this.#refusedAdmission(error)
     } finally {
       this.#heartbeat?.stop()
     }
   }
 
-  async #admit(): Promise<Lease> {
+  /** Undefined: nobody is left after what the attempts met, and that says more than admission. */
+  async #admit(): Promise<Lease | undefined> {
     const { active, request } = this.#serving
     active.phase = 'waiting'
     active.worker = undefined
@@ -79,7 +79,13 @@ export class InferenceRun {
       receivedAt: active.receivedAt,
       now: clock.mono(),
     })
-    const lease = await admission.request(ask, active.signal)
+    let lease: Lease
+    try {
+      lease = await admission.request(ask, active.signal)
+    } catch (error) {
+      if (this.#failed.size > 0 && saysNobodyIsLeft(error)) return undefined
+      throw error
+    }
     active.phase = 'starting'
     active.worker = lease.worker
     active.grantedAt = clock.mono()
@@ -269,18 +275,6 @@ export class InferenceRun {
     throw new GatewayError({ code, model, workers })
   }
 
-  /** Admission found nobody else: what the attempts met says more than that nobody is left. */
-  #refusedAdmission(error: unknown): Outcome {
-    const exhausted =
-      error instanceof GatewayError &&
-      this.#failures.length > 0 &&
-      !['queue_timeout', 'queue_full', 'cancelled_by_operator', 'shutting_down'].includes(
-        error.fault.code,
-      )
-    if (!exhausted || this.#serving.client.bytesSent > 0 || isFinal(error)) throw error
-    return this.#giveUp()
-  }
-
   /** A worker's error passes unchanged; inside a stream that a heartbeat began, as its event. */
   #passRefusal(worker: string, answer: Refused): Outcome {
     const { deps, client, active } = this.#parts()
@@ -306,11 +300,13 @@ export class InferenceRun {
   }
 }
 
-const FINAL_CODES = [
-  'attempts_failed',
-  'attempts_timed_out',
-  'upstream_error',
-  'model_not_installed',
-]
+const STILL_HOPE: ReadonlySet<FaultCode> = new Set([
+  'queue_timeout',
+  'queue_full',
+  'cancelled_by_operator',
+  'shutting_down',
+])
 
-const isFinal = (error: GatewayError): boolean => FINAL_CODES.includes(error.fault.code)
+function saysNobodyIsLeft(error: unknown): boolean {
+  return error instanceof GatewayError && !STILL_HOPE.has(error.fault.code)
+}
