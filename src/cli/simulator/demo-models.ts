@@ -135,7 +135,7 @@ const MIN_MODELS_PER_WORKER = 4
 export function demoInventories(workers: number, models: number, seed: number): ModelSpec[][] {
   const random = seededRandom(seed)
   const pool = poolOf(models, random)
-  const inventories = Array.from({ length: workers }, () => [...COMMON.slice(0, models)])
+  const inventories = Array.from({ length: workers }, () => COMMON.slice(0, models))
   for (const [index, spec] of pool.entries()) {
     inventories[index % workers]?.push(spec)
     // Half of all models are installed in a second place, so that there is a choice.

@@ -16,6 +16,9 @@ export interface Inventory {
   setDigest(name: string, digest: string): boolean
 }
 
+/** Ollama sorts by whole seconds; within one the order is nobody's. */
+const secondsOf = ({ modifiedAt }: SimModel): number => Math.floor(modifiedAt / 1000)
+
 export function createInventory(specs: readonly (ModelSpec | string)[]): Inventory {
   const models = new Map<string, SimModel>()
   const add = (spec: ModelSpec | string): SimModel => {
@@ -30,7 +33,7 @@ export function createInventory(specs: readonly (ModelSpec | string)[]): Invento
   for (const spec of specs) add(spec)
 
   return {
-    list: () => [...models.values()].toSorted((a, b) => b.modifiedAt - a.modifiedAt),
+    list: () => [...models.values()].toSorted((a, b) => secondsOf(b) - secondsOf(a)),
     find(name, exact = false) {
       const model = models.get(keyOf(name))
       return exact && model !== undefined && model.full !== fullName(name) ? undefined : model

@@ -229,23 +229,17 @@ async function flushed(res: ServerResponse): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A real Ollama, too, stops generating for a reader that does not read. */
+/**
+ * Writes a chunk and waits until the kernel has it: each chunk leaves in a write of
+ * its own, and, as in a real Ollama, nothing more is made for a reader that does not read.
+ */
 async function push(res: ServerResponse, bytes: Buffer, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
-  if (res.write(bytes)) return
-  await new Promise<void>((resolve, reject) => {
-    const done = (): void => {
-      res.off('drain', done)
-      signal.removeEventListener('abort', left)
-      resolve()
-    }
-    const left = (): void => {
-      res.off('drain', done)
-      reject(signal.reason as Error)
-    }
-    res.once('drain', done)
-    signal.addEventListener('abort', left, { once: true })
-  })
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const left = (): void => reject(signal.reason as Error)
+  signal.addEventListener('abort', left, { once: true })
+  res.write(bytes, () => resolve())
+  await promise.finally(() => signal.removeEventListener('abort', left))
 }
 
 /** Waits until the peer has left. */

@@ -265,7 +265,7 @@ class SerialScheduler implements Scheduler {
     runner.stopTimer()
     const { clock } = this.#options
     runner.expiresAt = clock.now() + runner.sessionMs
-    if (runner.sessionMs === Infinity) return
+    if (runner.sessionMs === Infinity || this.#closed) return
     runner.timer = clock.after(runner.sessionMs, () => this.#expired(runner))
   }
 

@@ -60,12 +60,21 @@ function jobOf(request: Decoded): Job {
     stream: request['stream'] === true,
     messages: system === '' ? messages : [{ role: 'system', content: system }, ...messages],
     images: counter.images,
-    tools: listOf(request['tools']),
+    tools: listOf(request['tools']).map(objectOf).map(toolOf),
     think: thinkOf(request),
     thinkRelaxed: true,
     options: { num_predict: maxTokens },
   }
 }
+
+const toolOf = (tool: Readonly<Record<string, unknown>>) => ({
+  type: 'function',
+  function: {
+    name: tool['name'],
+    description: tool['description'],
+    parameters: tool['input_schema'],
+  },
+})
 
 /** Blocks of unknown types, documents among them, are dropped without a word. */
 function contentOf(counter: { images: number }, content: unknown): string {
