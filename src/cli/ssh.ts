@@ -8,20 +8,29 @@ import { sshArguments, type Target } from './target.ts'
 
 /** What ssh says (a question, a refusal) goes to the person at stderr. */
 export function openSsh(target: Extract<Target, { kind: 'ssh' }>, io: CliIo): Duplex {
-  const child = spawn('ssh', sshArguments(target), {
-    env: { ...io.env },
-    stdio: ['pipe', 'pipe', 'pipe'],
+  const child = spawn('ssh', sshArguments(target), { env: { ...io.env }, stdio: 'pipe' })
+  const stream = new Duplex({
+    read: () => void child.stdout.resume(),
+    write: (chunk: Buffer, _encoding, done) => void child.stdin.write(chunk, () => done()),
+    final: (done) => void child.stdin.end(() => done()),
+    destroy(error, done) {
+      child.kill()
+      done(error)
+    },
+  })
+  child.stdin.on('error', () => {
+    // ssh has ended: `close` below tells why.
   })
   child.stderr.on('data', (chunk: Buffer) => io.stderr.write(chunk))
-  const pair: unknown = { readable: child.stdout, writable: child.stdin }
-  // A pair of Node streams is documented for Duplex.from; its types only know web streams.
-  const stream = Duplex.from(pair as NodeJS.ReadableStream)
-  child.once('error', (error) => stream.destroy(explain(error)))
-  child.once('exit', (code, signal) => {
-    if (code === 0) return
-    stream.destroy(new Error(`ssh to ${target.host} ended with ${signal ?? `code ${code}`}`))
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (!stream.push(chunk)) child.stdout.pause()
   })
-  stream.once('close', () => child.kill())
+  child.once('error', (error) => stream.destroy(explain(error)))
+  // `close` comes after the last word of stderr, which is then said before the failure.
+  child.once('close', (code, signal) => {
+    if (code === 0) stream.push(null)
+    else stream.destroy(new Error(`ssh to ${target.host} ended with ${signal ?? `code ${code}`}`))
+  })
   return stream
 }
 

@@ -166,7 +166,7 @@ test('pull: a bar per worker on a terminal, drawn in place on stderr', async () 
   const ran = await run(['models', 'pull', 'm', '--all'], { socket: admin.socket, terminal: 80 })
   assert.equal(ran.code, 0)
   assert.equal(ran.stdout, 'node-1: success\nрабочий-2: success\n')
-  assert.match(ran.stderr, /\u001b\[2A\r\u001b\[2Knode-1 {6}success/)
+  assert.ok(ran.stderr.includes('\u001b[2A\r\u001b[2Knode-1      success\n'), ran.stderr)
   assert.ok(!ran.stderr.includes('\u001b[2J'), 'what the worker says steers nothing')
 })
 
