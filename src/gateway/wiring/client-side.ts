@@ -1,7 +1,6 @@
 // The clients' side of the gateway: which handler answers what, and what each is given.
 
-import { hostname, networkInterfaces } from 'node:os'
-import { compileOrigins } from '../access/http-guard.ts'
+import { guardRulesOf } from '../access/guard-rules.ts'
 import type { GuardRules } from '../access/http-guard.ts'
 import { isLoopback, readListenAddress } from '../config/address.ts'
 import type { Config } from '../config/schema.ts'
@@ -31,9 +30,9 @@ export function makeClientServer(
   const discovery = createDiscovery({ clock, workers, readName: parseModelName })
   const readJson = (ctx: RequestContext) =>
     readJsonBody({ clock, maxBytes: config().admission.max_body_bytes }, ctx)
-  const guard = guardOf(config())
+  const guard = guardRules(config)
   const deps: RequestDeps = {
-    guard: () => guard,
+    guard,
     handleInference: (ctx, dialect) => handleInference(inference, ctx, dialect),
     handleDiscovery: (ctx, name) => discovery.handle(ctx, name),
     handleModel: (ctx, id) => discovery.handleModel(ctx, id),
@@ -63,20 +62,17 @@ export function makeClientServer(
   })
 }
 
-/** Only where no key is needed does the Host header decide: a page's name resolved to loopback. */
-function guardOf({ listen, auth, cors }: Config): GuardRules {
-  const address = readListenAddress(listen)
-  return {
-    checkHost: address !== undefined && isLoopback(address.host),
-    allowedHosts: new Set(auth.allowed_hosts.map((host) => host.toLowerCase())),
-    hostname: hostname().toLowerCase(),
-    isOwnAddress,
-    origins: compileOrigins(cors.origins),
+/** The rules are made anew when another config runs. */
+function guardRules(config: () => Config): () => GuardRules {
+  let of: Config | undefined
+  let rules: GuardRules | undefined
+  return () => {
+    const current = config()
+    if (rules === undefined || of !== current) {
+      of = current
+      const address = readListenAddress(current.listen)
+      rules = guardRulesOf(current, address !== undefined && isLoopback(address.host))
+    }
+    return rules
   }
-}
-
-function isOwnAddress(ip: string): boolean {
-  return Object.values(networkInterfaces()).some((addresses) =>
-    addresses?.some(({ address }) => address === ip),
-  )
 }
