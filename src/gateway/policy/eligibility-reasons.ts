@@ -1,7 +1,7 @@
 // Why a worker was not used, in one sentence. Asked for errors, `ogw explain` and decisions that
 // are kept, never while a decision is made.
 
-import type { Ask, GateName } from '../admission/ask.ts'
+import type { Ask, GateName } from './ask.ts'
 import { nextTryAt } from './breaker.ts'
 import { knownCapabilities, missingCapabilities } from './capability.ts'
 import { modelLimit } from './concurrency.ts'

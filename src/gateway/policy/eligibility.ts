@@ -4,7 +4,7 @@
 // Everything here is a pure function of its arguments and makes no text: a decision over hundreds
 // of workers is made for every request. eligibility-reasons.ts says the same in sentences.
 
-import type { Ask } from '../admission/ask.ts'
+import type { Ask } from './ask.ts'
 import type { CapabilitiesConfig, NumCtxConfig } from '../config/schema.ts'
 import type { InstalledModel, LoadedModel, Worker } from '../fleet/worker.ts'
 import { breakerGate } from './breaker.ts'

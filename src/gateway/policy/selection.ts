@@ -4,7 +4,7 @@
 // A decision is made for every request over the whole fleet: `choose` computes numbers only, and
 // what people read is made from the same numbers by `judge`.
 
-import type { Ask, Judged } from '../admission/ask.ts'
+import type { Ask, Judged } from './ask.ts'
 import type { RoutingConfig } from '../config/schema.ts'
 import { modelLimit } from './concurrency.ts'
 import { gateNameOf, reasonOf } from './eligibility-reasons.ts'
@@ -24,8 +24,18 @@ export interface Choice {
   gates: Uint8Array
   /** The furthest that any got. */
   furthest: number
+  /** The best learned output rate among those that passed; 0 = none is known. */
+  bestRate: number
   /** Known copies exist on workers that are up: unknown inventories are no candidates. */
   knownOnly: boolean
+}
+
+/** A choice with what it was made from. */
+export interface Judgement {
+  candidates: readonly Candidate[]
+  choice: Choice
+  ask: Ask
+  rules: SelectionRules
 }
 
 /** Loading a model where GPU memory is all but full is a last resort, below every other score. */
@@ -66,8 +76,12 @@ export function choose(
   if (known && !ask.model.cloud) stopUnknown(candidates, gates)
   let furthest = -1
   for (const gate of gates) if (gate > furthest) furthest = gate
-  const index = furthest === PASSED ? best(candidates, gates, ask, rules) : -1
-  return { index, gates, furthest, knownOnly: known }
+  const choice = { index: -1, gates, furthest, bestRate: 0, knownOnly: known }
+  if (furthest === PASSED) {
+    choice.bestRate = bestRateOf(candidates, gates, ask)
+    choice.index = best(candidates, choice, ask, rules)
+  }
+  return choice
 }
 
 /** Allowed, installed, and there: while one such worker exists, a gamble on another is none. */
@@ -90,13 +104,12 @@ function stopUnknown(candidates: readonly Candidate[], gates: Uint8Array): void 
 
 function best(
   candidates: readonly Candidate[],
-  gates: Uint8Array,
+  { gates, bestRate }: Choice,
   ask: Ask,
   rules: SelectionRules,
 ): number {
   const weights = weightsOf(rules.routing)
   const values = new Float64Array(TERMS)
-  const bestRate = bestRateOf(candidates, gates, ask)
   let index = -1
   let highest = Number.NEGATIVE_INFINITY
   for (let i = 0; i < candidates.length; i += 1) {
@@ -186,26 +199,38 @@ function total(values: Float64Array, weights: readonly number[]): number {
   return score
 }
 
-/** A choice in words: every worker's gate and reason, and the terms of those that passed. */
+/**
+ * A choice in words: gate and reason of each candidate, and the terms of those that passed. With
+ * `most`, of those that got furthest only, in the order of the candidates all the same.
+ */
 export function judge(
-  candidates: readonly Candidate[],
-  { gates }: Choice,
-  ask: Ask,
-  rules: SelectionRules,
+  { candidates, choice, ask, rules }: Judgement,
+  most = candidates.length,
 ): Judged[] {
-  const bestRate = bestRateOf(candidates, gates, ask)
-  return candidates.map((candidate, i) => {
-    const gate = gates[i] ?? 0
-    const passed = gate === PASSED
-    const terms = passed ? termsOf(candidate, { ask, rules, bestRate }) : []
-    return {
-      worker: candidate.worker.name,
-      stoppedBy: gateNameOf(gate),
-      reason: reasonOf(gate, candidate, ask, rules),
-      score: passed ? terms.reduce((sum, { points }) => sum + points, 0) : undefined,
-      terms,
-    }
-  })
+  return furthestFirst(choice, most)
+    .toSorted((a, b) => a - b)
+    .flatMap((i) => {
+      const candidate = candidates[i]
+      if (candidate === undefined) return []
+      const gate = choice.gates[i] ?? 0
+      const passed = gate === PASSED
+      const terms = passed ? termsOf(candidate, { ask, rules, bestRate: choice.bestRate }) : []
+      return {
+        worker: candidate.worker.name,
+        stoppedBy: gateNameOf(gate),
+        reason: reasonOf(gate, candidate, ask, rules),
+        score: passed ? terms.reduce((sum, { points }) => sum + points, 0) : undefined,
+        terms,
+      }
+    })
+}
+
+/** Indexes of the candidates that got furthest, the chosen one first. */
+export function furthestFirst({ gates, index }: Choice, most: number): number[] {
+  const order = [...gates.keys()]
+  const rank = (i: number): number => (i === index ? PASSED + 1 : (gates[i] ?? 0))
+  if (most < order.length) order.sort((a, b) => rank(b) - rank(a))
+  return order.slice(0, most)
 }
 
 function termsOf(candidate: Candidate, measuring: Measuring) {

@@ -1,0 +1,116 @@
+// Decisions over the fleet as it is now: what the policies say, with the rules of the running
+// config. It takes no slot and changes nothing.
+
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/schema.ts'
+import { modelLimit } from '../policy/concurrency.ts'
+import { STOPPED_BY, WORTH_WAITING } from '../policy/eligibility.ts'
+import type { Place } from '../policy/fair-queue.ts'
+import { choose, judge } from '../policy/selection.ts'
+import type { Choice, Judgement, SelectionRules } from '../policy/selection.ts'
+import type { Ask, Decision } from './ask.ts'
+import type { FleetRows, Row } from './fleet-rows.ts'
+import type { AdmissionMemory } from './memory.ts'
+
+export type AdmissionSettings = Pick<
+  Config,
+  'routing' | 'model_capabilities' | 'admission' | 'num_ctx' | 'tenants'
+>
+
+type Tenant = Config['tenants'][number]
+
+export interface DeciderDeps {
+  clock: Clock
+  config(): AdmissionSettings
+  rows: FleetRows
+  memory: AdmissionMemory
+}
+
+/** A kept decision names at most so many workers, those that got furthest. */
+const MAX_JUDGED = 16
+
+/** A Retry-After is an estimate: nobody is told to come back in less or more than this. */
+const MIN_RETRY_S = 1
+const MAX_RETRY_S = 60
+
+export class Decider {
+  readonly #deps: DeciderDeps
+  #tenants: readonly Tenant[] = []
+  #tenantByName = new Map<string, Tenant>()
+
+  constructor(deps: DeciderDeps) {
+    this.#deps = deps
+  }
+
+  rulesFor(ask: Ask): SelectionRules {
+    const { clock, config, memory } = this.#deps
+    const { routing, model_capabilities: capabilities, num_ctx } = config()
+    return {
+      now: clock.mono(),
+      capabilities,
+      numCtxPolicy: num_ctx.policy,
+      routing,
+      affineTo: memory.workerOf(ask.model.key, ask.affinity),
+    }
+  }
+
+  /** Over the whole fleet. */
+  judgement(ask: Ask): Judgement & { candidates: readonly Row[] } {
+    const candidates = this.#deps.rows.all()
+    const rules = this.rulesFor(ask)
+    return { candidates, choice: choose(candidates, ask, rules), ask, rules }
+  }
+
+  decision(judgement: Judgement, outcome: Decision['outcome'], most = MAX_JUDGED): Decision {
+    const { candidates, choice } = judgement
+    return {
+      at: this.#deps.clock.now(),
+      outcome,
+      worker: candidates[choice.index]?.worker.name,
+      judged: judge(judgement, most),
+    }
+  }
+
+  placeOf(ask: Ask): Place {
+    const tenant = this.tenant(ask.tenant)
+    const background = ask.priority === 'background' || tenant?.priority === 'background'
+    return {
+      tenant: ask.tenant,
+      weight: tenant?.weight ?? 1,
+      actor: ask.actor,
+      cost: Math.max(1, ask.cost),
+      priority: background ? 'background' : 'interactive',
+      enteredAt: ask.enteredAt,
+    }
+  }
+
+  tenant(name: string): Tenant | undefined {
+    const { tenants } = this.#deps.config()
+    if (tenants !== this.#tenants) {
+      this.#tenants = tenants
+      this.#tenantByName = new Map(tenants.map((tenant) => [tenant.name, tenant]))
+    }
+    return this.#tenantByName.get(name)
+  }
+
+  /** Whole seconds until a place may be free: what runs and waits, over the slots for the model. */
+  retryAfterS({ candidates, choice, ask }: Judgement, waiting: number): number {
+    const { key } = ask.model
+    let slots = 0
+    for (const [i, { worker }] of candidates.entries()) {
+      if ((choice.gates[i] ?? 0) >= WORTH_WAITING) slots += modelLimit(worker.config, key)
+    }
+    const ms = (this.#deps.memory.serviceMs(key) * (waiting + 1)) / Math.max(1, slots)
+    return Math.min(MAX_RETRY_S, Math.max(MIN_RETRY_S, Math.ceil(ms / 1000)))
+  }
+}
+
+/** A new request waits for what is busy or not probed yet; what is absent fails at once. */
+export function isWorthWaiting({ furthest }: Choice): boolean {
+  return furthest >= WORTH_WAITING
+}
+
+/** One that waits already also stays for an open breaker: its worker may be back in seconds. */
+export function isWorthStaying({ gates }: Choice): boolean {
+  return gates.some((gate) => gate >= WORTH_WAITING || gate === STOPPED_BY.breaker)
+}

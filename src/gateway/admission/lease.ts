@@ -1,0 +1,33 @@
+// One slot on one worker, as the caller holds it.
+
+import type { Decision, Lease } from './ask.ts'
+
+export interface LeaseFacts {
+  worker: string
+  queueMs: number
+  warm: boolean
+  loadFirst: boolean
+  decision: Decision
+  /** Called at most once each, and never after the end. */
+  onBegun(): void
+  onEnd(): void
+}
+
+/** Whatever the caller does, and however often, the slot goes back exactly once. */
+export function leaseOf({ onBegun, onEnd, ...facts }: LeaseFacts): Lease {
+  let begun = false
+  let ended = false
+  return {
+    ...facts,
+    begun() {
+      if (begun || ended) return
+      begun = true
+      onBegun()
+    },
+    [Symbol.dispose]() {
+      if (ended) return
+      ended = true
+      onEnd()
+    },
+  }
+}

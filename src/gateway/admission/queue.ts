@@ -1,0 +1,114 @@
+// Those who wait: the fair order with what each waiter needs to be woken, refused or forgotten.
+// A waiter leaves the queue in the same step in which it is settled, whatever settles it.
+
+import type { Clock, Timer } from '../clock.ts'
+import { FairQueue } from '../policy/fair-queue.ts'
+import type { Place } from '../policy/fair-queue.ts'
+import type { Ask, Lease } from './ask.ts'
+
+export interface Waiter {
+  readonly ask: Ask
+  readonly place: Place
+  /** Monotonic time it began to wait. */
+  readonly since: number
+  readonly signal: AbortSignal
+  /** Unknown inventories are no candidates for it. */
+  knownOnly: boolean
+  /** How often, and since when, a waiter for a loaded model went before its load. */
+  overtaken: number
+  overtakenSince: number | undefined
+}
+
+interface Ends {
+  resolve(lease: Lease): void
+  reject(error: unknown): void
+  timer: Timer
+  onAbort: () => void
+}
+
+/** A waiter's load may be passed over so often, and for so long. */
+const MAX_PASSED_OVER = 8
+const MAX_PASSED_OVER_MS = 10_000
+
+export class WaitQueue {
+  readonly #clock: Clock
+  readonly #fair = new FairQueue<Waiter>()
+  readonly #ends = new Map<Waiter, Ends>()
+  readonly #byModel = new Map<string, number>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get size(): number {
+    return this.#ends.size
+  }
+
+  /** In the order of entry. */
+  all(): Waiter[] {
+    return [...this.#ends.keys()]
+  }
+
+  waitingFor(modelKey: string): number {
+    return this.#byModel.get(modelKey) ?? 0
+  }
+
+  inOrder(): Generator<Waiter> {
+    return this.#fair.inOrder(this.#clock.mono())
+  }
+
+  mostOverShare(newcomer: Place) {
+    return this.#fair.mostOverShare(newcomer)
+  }
+
+  /** Charges a request that never had to wait. */
+  charge(place: Place): void {
+    this.#fair.charge(place)
+  }
+
+  /** Resolves with a lease, or rejects with the signal's reason or what `onDeadline` makes. */
+  add(waiter: Waiter, onDeadline: () => Error): Promise<Lease> {
+    const { ask, signal } = waiter
+    const { promise, resolve, reject } = Promise.withResolvers<Lease>()
+    const onAbort = (): void => void this.reject(waiter, signal.reason)
+    const wait = Math.max(0, ask.waitUntil - this.#clock.mono())
+    const timer = this.#clock.after(wait, () => void this.reject(waiter, onDeadline()))
+    this.#ends.set(waiter, { resolve, reject, timer, onAbort })
+    this.#fair.add(waiter, waiter.place)
+    this.#byModel.set(ask.model.key, this.waitingFor(ask.model.key) + 1)
+    signal.addEventListener('abort', onAbort, { once: true })
+    return promise
+  }
+
+  grant(waiter: Waiter, lease: Lease): void {
+    this.#fair.serve(waiter)
+    this.#leave(waiter)?.resolve(lease)
+  }
+
+  /** False if it does not wait any more. */
+  reject(waiter: Waiter, error: unknown): boolean {
+    this.#fair.remove(waiter)
+    const ends = this.#leave(waiter)
+    ends?.reject(error)
+    return ends !== undefined
+  }
+
+  #leave(waiter: Waiter): Ends | undefined {
+    const ends = this.#ends.get(waiter)
+    if (ends === undefined) return undefined
+    this.#ends.delete(waiter)
+    ends.timer.cancel()
+    waiter.signal.removeEventListener('abort', ends.onAbort)
+    const { key } = waiter.ask.model
+    const left = this.waitingFor(key) - 1
+    if (left > 0) this.#byModel.set(key, left)
+    else this.#byModel.delete(key)
+    return ends
+  }
+}
+
+/** Whether one more waiter for a loaded model may go before this one's load. */
+export function mayBePassedOver({ overtaken, overtakenSince }: Waiter, now: number): boolean {
+  if (overtaken >= MAX_PASSED_OVER) return false
+  return overtakenSince === undefined || now - overtakenSince < MAX_PASSED_OVER_MS
+}
