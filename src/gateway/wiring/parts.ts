@@ -1,7 +1,7 @@
 // The long-lived parts of a gateway, made and joined. Nothing here runs yet: main.ts starts and
 // ends them.
 
-import { Scheduler } from './interim-scheduler.ts'
+import { Scheduler } from '../admission/scheduler.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import { Fleet } from '../fleet/fleet.ts'
