@@ -72,7 +72,7 @@ export class WaitQueue {
     const { promise, resolve, reject } = Promise.withResolvers<Lease>()
     const onAbort = (): void => void this.reject(waiter, signal.reason)
     const wait = Math.max(0, ask.waitUntil - this.#clock.mono())
-    const timer = this.#clock.after(wait, () => void this.reject(waiter, onDeadline()))
+    const timer = this.#clock.after(wait, () => this.#expire(waiter, onDeadline))
     this.#ends.set(waiter, { resolve, reject, timer, onAbort })
     this.#fair.add(waiter, waiter.place)
     this.#byModel.set(ask.model.key, this.waitingFor(ask.model.key) + 1)
@@ -91,6 +91,12 @@ export class WaitQueue {
     const ends = this.#leave(waiter)
     ends?.reject(error)
     return ends !== undefined
+  }
+
+  /** It is out before its error is made, which tells how many others wait. */
+  #expire(waiter: Waiter, onDeadline: () => Error): void {
+    this.#fair.remove(waiter)
+    this.#leave(waiter)?.reject(onDeadline())
   }
 
   #leave(waiter: Waiter): Ends | undefined {
