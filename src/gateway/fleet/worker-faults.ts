@@ -28,7 +28,8 @@ export function classify(status: number, bodyText: string): WorkerFault {
       ? 'missing_model'
       : 'client_fault'
   }
-  if (status === 503) return 'busy'
+  // An Ollama that is full says so in its own shape; a page is a reverse proxy's, whose worker is gone.
+  if (status === 503 && message !== undefined) return 'busy'
   if (status >= 400 && status < 500) return 'client_fault'
   return message === undefined ? 'other' : faultOfMessage(message)
 }
