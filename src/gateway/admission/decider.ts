@@ -6,9 +6,11 @@ import type { Config } from '../config/schema.ts'
 import { modelLimit } from '../policy/concurrency.ts'
 import { STOPPED_BY, WORTH_WAITING } from '../policy/eligibility.ts'
 import type { Place } from '../policy/fair-queue.ts'
+import { modelFactsOf } from '../policy/model-facts.ts'
 import { choose, judge } from '../policy/selection.ts'
-import type { Choice, Judgement, SelectionRules } from '../policy/selection.ts'
+import type { Choice, Field, Judgement, SelectionRules } from '../policy/selection.ts'
 import type { Ask, Decision } from './ask.ts'
+import { FactTable } from './fact-table.ts'
 import type { FleetRows, Row } from './fleet-rows.ts'
 import type { AdmissionMemory } from './memory.ts'
 
@@ -35,6 +37,7 @@ const MAX_RETRY_S = 60
 
 export class Decider {
   readonly #deps: DeciderDeps
+  readonly #table = new FactTable()
   #tenants: readonly Tenant[] = []
   #tenantByName = new Map<string, Tenant>()
 
@@ -58,7 +61,21 @@ export class Decider {
   judgement(ask: Ask): Judgement & { candidates: readonly Row[] } {
     const candidates = this.#deps.rows.all()
     const rules = this.rulesFor(ask)
-    return { candidates, choice: choose(candidates, ask, rules), ask, rules }
+    const facts = this.#table.factsOf(candidates, ask.model)
+    const choice = choose({ candidates, facts }, ask, rules)
+    return { candidates, facts, choice, ask, rules }
+  }
+
+  /** Over some rows only; whether unknown inventories may be used is known from before. */
+  judgementOver(rows: readonly Row[], ask: Ask, knownOnly: boolean): Judgement {
+    const rules = this.rulesFor(ask)
+    const field = { candidates: rows, facts: this.#factsOn(rows, ask) }
+    return { ...field, choice: choose(field, ask, rules, knownOnly), ask, rules }
+  }
+
+  #factsOn(rows: readonly Row[], { model }: Ask): Field['facts'] {
+    const all = this.#table.factsOf(this.#deps.rows.all(), model)
+    return rows.map(({ worker, index }) => all[index] ?? modelFactsOf(worker, model))
   }
 
   decision(judgement: Judgement, outcome: Decision['outcome'], most = MAX_JUDGED): Decision {

@@ -13,14 +13,19 @@ export interface FleetView {
 
 export interface Row extends Candidate {
   readonly slots: WorkerSlots
+  /** Place among all rows. */
+  readonly index: number
+  /** Grows with each change of the record that gates or scores depend on. */
+  version: number
 }
 
-/** What a change means: for everyone who waits, or for what that one worker can take. */
-export type RowChange = 'none' | 'capacity' | 'gates'
+/** What a change means: for everyone who waits, for what that one worker can take, or how well. */
+export type RowChange = 'none' | 'score' | 'capacity' | 'gates'
 
 interface Seen {
   gates: readonly unknown[]
   capacity: readonly unknown[]
+  score: unknown
 }
 
 export class FleetRows {
@@ -57,16 +62,17 @@ export class FleetRows {
     const before = this.#seen.get(worker.name)
     const now = seenOf(worker)
     this.#seen.set(worker.name, now)
-    if (before === undefined || !sameValues(before.gates, now.gates)) return 'gates'
-    return sameValues(before.capacity, now.capacity) ? 'none' : 'capacity'
+    const change = changeBetween(before, now)
+    if (change !== 'none') row.version += 1
+    return change
   }
 
   #rebuild(): void {
     this.#workers = this.#fleet.workers()
-    this.#rows = this.#workers.map((worker) => {
+    this.#rows = this.#workers.map((worker, index) => {
       const slots = this.#slots.get(worker.name) ?? new WorkerSlots()
       this.#slots.set(worker.name, slots)
-      return { worker, slots }
+      return { worker, slots, index, version: 1 }
     })
     this.#byName = new Map(this.#rows.map((row) => [row.worker.name, row]))
     for (const [name, { inFlight }] of this.#slots) {
@@ -94,7 +100,14 @@ function seenOf(worker: Worker): Seen {
       loaded.state === 'known' ? loaded.models : undefined,
       loaded.state === 'known' ? loaded.readAt : undefined,
     ],
+    score: worker.rates,
   }
+}
+
+function changeBetween(before: Seen | undefined, now: Seen): RowChange {
+  if (before === undefined || !sameValues(before.gates, now.gates)) return 'gates'
+  if (!sameValues(before.capacity, now.capacity)) return 'capacity'
+  return before.score === now.score ? 'none' : 'score'
 }
 
 function sameValues(a: readonly unknown[], b: readonly unknown[]): boolean {

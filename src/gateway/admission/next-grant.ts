@@ -2,6 +2,7 @@
 // but a waiter for a model that is loaded there goes before one that would evict it, within a bound.
 
 import { isWarm } from '../policy/eligibility.ts'
+import { modelFactsOf } from '../policy/model-facts.ts'
 import type { Judgement } from '../policy/selection.ts'
 import type { Row } from './fleet-rows.ts'
 import { mayBePassedOver } from './queue.ts'
@@ -32,7 +33,7 @@ export function nextGrant(
     const row = loading?.row ?? free[judgement.choice.index]
     if (row === undefined || judgement.choice.index < 0) continue
     const grant = { waiter, row, judgement }
-    const warm = isWarm(row, waiter.ask)
+    const warm = isWarm(row.slots, modelFactsOf(row.worker, waiter.ask.model), waiter.ask)
     if (loading === undefined) {
       if (warm || !mayEvictWanted(row, queue) || !mayBePassedOver(waiter, rules.now)) return grant
       loading = grant

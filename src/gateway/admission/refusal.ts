@@ -4,15 +4,10 @@
 import { GatewayError } from '../errors.ts'
 import type { Fault, WorkerReason } from '../errors.ts'
 import { nextTryAt } from '../policy/breaker.ts'
-import {
-  contextFactsOf,
-  contextFaultOf,
-  installedOf,
-  STOPPED_BY,
-  verdictOf,
-} from '../policy/eligibility.ts'
+import { STOPPED_BY } from '../policy/eligibility.ts'
 import type { Candidate, ContextFault } from '../policy/eligibility.ts'
-import { missingOn, reasonOf } from '../policy/eligibility-reasons.ts'
+import { contextFaultOn, missingOn, reasonOf } from '../policy/eligibility-reasons.ts'
+import { modelFactsOf } from '../policy/model-facts.ts'
 import { furthestFirst } from '../policy/selection.ts'
 import type { Judgement } from '../policy/selection.ts'
 
@@ -64,7 +59,9 @@ function isCloudRefusal(judgement: Judgement): boolean {
   const { ask } = judgement
   return (
     ask.model.cloud ||
-    furthestOf(judgement).some((one) => verdictOf(one, ask).decidedBy.kind === 'cloud')
+    furthestOf(judgement).some(
+      ({ worker }) => modelFactsOf(worker, ask.model).verdict.decidedBy.kind === 'cloud',
+    )
   )
 }
 
@@ -73,10 +70,7 @@ function contextFault(judgement: Judgement, workers: WorkerReason[]): Fault {
   const { ask, rules } = judgement
   const model = ask.model.display
   const faults = furthestOf(judgement)
-    .map((one) => {
-      const installed = installedOf(one.worker, ask.model.key)
-      return contextFaultOf(ask, contextFactsOf(one, installed, ask, rules), rules)
-    })
+    .map((one) => contextFaultOn(one, ask, rules))
     .filter((fault): fault is ContextFault => fault !== undefined)
   const tooLong = faults.filter((fault) => fault.kind === 'too_long')
   const widest = tooLong.toSorted((a, b) => b.max - a.max)[0]

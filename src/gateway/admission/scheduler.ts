@@ -9,7 +9,7 @@ import { GatewayError } from '../errors.ts'
 import type { Worker } from '../fleet/worker.ts'
 import { breakerGate } from '../policy/breaker.ts'
 import { isWarm, needsLoadFirst } from '../policy/eligibility.ts'
-import { choose } from '../policy/selection.ts'
+import { modelFactsOf } from '../policy/model-facts.ts'
 import type { Choice, Judgement } from '../policy/selection.ts'
 import type { Admission, Ask, Decision, Lease, Waiting } from './ask.ts'
 import { Decider, isWorthStaying, isWorthWaiting } from './decider.ts'
@@ -212,8 +212,9 @@ export class Scheduler implements Admission {
     const { worker, slots } = row
     const { key } = ask.model
     const now = rules.now
-    const warm = isWarm(row, ask)
-    const loadFirst = needsLoadFirst(row, ask, rules)
+    const facts = modelFactsOf(worker, ask.model)
+    const warm = isWarm(slots, facts, ask)
+    const loadFirst = needsLoadFirst(row, facts, ask, rules)
     const decision = this.#decider.decision(judgement, 'granted')
     const onTrial = breakerGate(worker.breaker, now) === 'half_open'
     slots.take(key, now)
@@ -263,8 +264,8 @@ export class Scheduler implements Admission {
     for (const row of rows) {
       const change = this.#rows.look(row)
       if (change === 'none') continue
-      touched.push(row)
       row.slots.observe(row.worker, now)
+      if (change !== 'score') touched.push(row)
       if (change === 'gates') gates = true
     }
     if (gates && this.#queue.size > 0) this.#review()
@@ -309,10 +310,7 @@ export class Scheduler implements Admission {
     const next = nextGrant(free, this.#queue, {
       now: this.#deps.clock.mono(),
       mayGo: ({ ask }) => this.#hasRoom(ask),
-      judge: ({ ask, knownOnly }, candidates) => {
-        const rules = this.#decider.rulesFor(ask)
-        return { candidates, choice: choose(candidates, ask, rules, knownOnly), ask, rules }
-      },
+      judge: ({ ask, knownOnly }, rows) => this.#decider.judgementOver(rows, ask, knownOnly),
     })
     if (next === undefined) return false
     const { waiter, row, judgement } = next

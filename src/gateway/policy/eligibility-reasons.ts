@@ -3,18 +3,18 @@
 
 import type { Ask, GateName } from './ask.ts'
 import { nextTryAt } from './breaker.ts'
-import { knownCapabilities, missingCapabilities } from './capability.ts'
+import { missingCapabilities } from './capability.ts'
 import { modelLimit } from './concurrency.ts'
 import {
+  capabilitiesOf,
   contextFactsOf,
   contextFaultOf,
-  installedOf,
   PASSED,
   STOPPED_BY,
-  verdictOf,
   wishOf,
 } from './eligibility.ts'
-import type { Candidate, GateRules } from './eligibility.ts'
+import type { Candidate, ContextFault, GateRules } from './eligibility.ts'
+import { modelFactsOf } from './model-facts.ts'
 import { stoppedByLoad } from './pending-load.ts'
 import { describeVerdict } from './placement.ts'
 
@@ -43,7 +43,7 @@ export function reasonOf(gate: number, candidate: Candidate, ask: Ask, rules: Ga
   const { worker } = candidate
   switch (gate) {
     case STOPPED_BY.placement:
-      return `blocked by ${describeVerdict(verdictOf(candidate, ask))} (${worker.placementLayer})`
+      return `blocked by ${describeVerdict(modelFactsOf(worker, ask.model).verdict)} (${worker.placementLayer})`
     case STOPPED_BY.inventory:
       return worker.inventory.state === 'unknown'
         ? 'inventory unknown, and another worker has a known copy'
@@ -70,16 +70,21 @@ export function reasonOf(gate: number, candidate: Candidate, ask: Ask, rules: Ga
 }
 
 export function missingOn({ worker }: Candidate, ask: Ask): string[] {
-  const { key } = ask.model
-  return missingCapabilities(
-    ask.needs,
-    knownCapabilities(installedOf(worker, key), worker.info.get(key)),
-  )
+  return missingCapabilities(ask.needs, capabilitiesOf(modelFactsOf(worker, ask.model)))
+}
+
+/** What the context gate says of the request there; undefined = it fits. */
+export function contextFaultOn(
+  candidate: Candidate,
+  ask: Ask,
+  rules: GateRules,
+): ContextFault | undefined {
+  const facts = modelFactsOf(candidate.worker, ask.model)
+  return contextFaultOf(ask, contextFactsOf(candidate, facts, ask, rules), rules)
 }
 
 function contextReason(candidate: Candidate, ask: Ask, rules: GateRules): string {
-  const installed = installedOf(candidate.worker, ask.model.key)
-  const fault = contextFaultOf(ask, contextFactsOf(candidate, installed, ask, rules), rules)
+  const fault = contextFaultOn(candidate, ask, rules)
   if (fault === undefined) return 'the context there suffices'
   if (fault.kind === 'num_ctx') return `num_ctx ${fault.detail}`
   return `${fault.needed} tokens do not fit the ${fault.max} it gives the model`
@@ -111,7 +116,8 @@ function slotReason(candidate: Candidate, ask: Ask, now: number): string {
   if ((slots.models.get(key) ?? 0) >= limit) return `${allTaken(limit)} for ${key}`
   const held = slots.holds.get(key) ?? 0
   if (held > now) return `answered busy, left alone for ${secondsOf(held - now)} s`
-  return stoppedByLoad(slots.pendingLoad, wishOf(candidate, ask), now) ?? 'a slot is free'
+  const wish = wishOf(slots, modelFactsOf(worker, ask.model), ask)
+  return stoppedByLoad(slots.pendingLoad, wish, now) ?? 'a slot is free'
 }
 
 function allTaken(slots: number): string {

@@ -6,17 +6,16 @@
 
 import type { Ask } from './ask.ts'
 import type { CapabilitiesConfig, NumCtxConfig } from '../config/schema.ts'
-import type { InstalledModel, LoadedModel, Worker } from '../fleet/worker.ts'
+import type { Worker } from '../fleet/worker.ts'
 import { breakerGate } from './breaker.ts'
-import { isOfDigest, knownCapabilities, missingCapabilities } from './capability.ts'
+import { knownCapabilities, missingCapabilities } from './capability.ts'
 import { modelLimit } from './concurrency.ts'
-import { contextCap, judgeContext, judgeNumCtx } from './context-guard.ts'
+import { contextCap, judgeContext, judgeNumCtx, tokensNeeded } from './context-guard.ts'
 import type { ContextFacts, ContextNeed } from './context-guard.ts'
+import type { ModelFacts } from './model-facts.ts'
 import { valueFor } from './pattern-table.ts'
 import { stoppedByLoad } from './pending-load.ts'
-import type { PendingLoad } from './pending-load.ts'
-import { decidePlacement } from './placement.ts'
-import type { Verdict } from './placement.ts'
+import type { LoadWish, PendingLoad } from './pending-load.ts'
 
 /** What admission knows of one worker: its slots, and what it may not be sent just now. */
 export interface SlotState {
@@ -67,33 +66,21 @@ export const PASSED = 10
 /** A request with only such workers waits; below, it fails. */
 export const WORTH_WAITING = STOPPED_BY.starting
 
-const CLOUD = { cloud: true }
-const LOCAL = { cloud: false }
-
-export function gateOf(candidate: Candidate, ask: Ask, rules: GateRules): number {
-  const { worker } = candidate
-  const { key } = ask.model
-  const { inventory } = worker
-  const installed = inventory.state === 'known' ? inventory.models.get(key)?.model : undefined
-  const cloud = runsInCloud(ask, installed)
-  if (!decidePlacement(worker.placement, key, cloud ? CLOUD : LOCAL).allowed) {
-    return STOPPED_BY.placement
-  }
-  if (installed === undefined && inventory.state === 'known' && !ask.model.cloud) {
-    return STOPPED_BY.inventory
-  }
-  if (lacksCapability(worker, installed, ask, rules)) return STOPPED_BY.capability
-  if (!cloud && lacksContext(candidate, installed, ask, rules)) return STOPPED_BY.context
-  return liveGateOf(candidate, ask, rules)
-}
-
-/** A stub runs elsewhere whatever it is called. */
-function runsInCloud(ask: Ask, installed: InstalledModel | undefined): boolean {
-  return ask.model.cloud || (installed?.remoteHost ?? '') !== ''
+export function gateOf(
+  candidate: Candidate,
+  facts: ModelFacts,
+  ask: Ask,
+  rules: GateRules,
+): number {
+  if (!facts.verdict.allowed) return STOPPED_BY.placement
+  if (facts.presence === 'missing' && !ask.model.cloud) return STOPPED_BY.inventory
+  if (lacksCapability(facts, ask, rules)) return STOPPED_BY.capability
+  if (!facts.cloud && lacksContext(candidate, facts, ask, rules)) return STOPPED_BY.context
+  return liveGateOf(candidate, facts, ask, rules.now)
 }
 
 /** The gates of what changes from second to second. */
-function liveGateOf(candidate: Candidate, ask: Ask, { now }: GateRules): number {
+function liveGateOf(candidate: Candidate, facts: ModelFacts, ask: Ask, now: number): number {
   const { worker, slots } = candidate
   if (worker.health.state === 'down') return STOPPED_BY.up
   if (worker.draining) return STOPPED_BY.draining
@@ -102,14 +89,14 @@ function liveGateOf(candidate: Candidate, ask: Ask, { now }: GateRules): number 
   if (ask.failed.has(worker.name)) return STOPPED_BY.failed
   if (worker.health.state === 'starting') return STOPPED_BY.starting
   if (breaker === 'half_open' && slots.onTrial) return STOPPED_BY.slots
-  return hasSlot(candidate, ask, now) ? PASSED : STOPPED_BY.slots
+  return hasSlot(candidate, facts, ask, now) ? PASSED : STOPPED_BY.slots
 }
 
 export function isCoolingDown(worker: Worker, key: string, now: number): boolean {
   return worker.loadCoolDowns.size > 0 && (worker.loadCoolDowns.get(key) ?? 0) > now
 }
 
-function hasSlot(candidate: Candidate, ask: Ask, now: number): boolean {
+function hasSlot(candidate: Candidate, facts: ModelFacts, ask: Ask, now: number): boolean {
   const { worker, slots } = candidate
   const { key } = ask.model
   if (slots.inFlight >= worker.config.max_concurrent) return false
@@ -117,66 +104,47 @@ function hasSlot(candidate: Candidate, ask: Ask, now: number): boolean {
   if (running !== undefined && running >= modelLimit(worker.config, key)) return false
   if (slots.holds.size > 0 && (slots.holds.get(key) ?? 0) > now) return false
   if (slots.pendingLoad === undefined) return true
-  return stoppedByLoad(slots.pendingLoad, wishOf(candidate, ask), now) === undefined
+  return stoppedByLoad(slots.pendingLoad, wishOf(slots, facts, ask), now) === undefined
 }
 
-export function wishOf(candidate: Candidate, ask: Ask) {
+export function wishOf(slots: SlotState, facts: ModelFacts, ask: Ask): LoadWish {
   const { keepsAlive, numCtx } = ask
-  return { key: ask.model.key, numCtx, keepsAlive, warm: isWarm(candidate, ask) }
-}
-
-export function verdictOf({ worker }: Candidate, ask: Ask): Verdict {
-  const cloud = runsInCloud(ask, installedOf(worker, ask.model.key))
-  return decidePlacement(worker.placement, ask.model.key, { cloud })
-}
-
-export function installedOf({ inventory }: Worker, key: string): InstalledModel | undefined {
-  return inventory.state === 'known' ? inventory.models.get(key)?.model : undefined
-}
-
-export function loadedOf({ loaded }: Worker, key: string): LoadedModel | undefined {
-  return loaded.state === 'known' ? loaded.models.get(key) : undefined
+  return { key: ask.model.key, numCtx, keepsAlive, warm: isWarm(slots, facts, ask) }
 }
 
 /**
  * The model is resident as the request needs it. Ollama reloads it for any other num_ctx, smaller
  * or larger, and reloads it back to its default for a request without one.
  */
-export function isWarm({ worker, slots }: Candidate, ask: Ask): boolean {
-  const model = loadedOf(worker, ask.model.key)
-  if (model === undefined) return false
-  const { contextLength } = model
+export function isWarm(slots: SlotState, { loaded }: ModelFacts, ask: Ask): boolean {
+  if (loaded === undefined) return false
+  const { contextLength } = loaded
   if (contextLength === undefined) return ask.numCtx === undefined
-  if (ask.contextTokens !== undefined && ask.contextTokens > contextLength) {
-    const rest = ask.contextTokens - (ask.answerTokens ?? 0)
-    if (rest + Math.min(ask.answerTokens ?? 0, contextLength / 4) > contextLength) return false
-  }
+  const need = ask.contextTokens === undefined ? undefined : needOf(ask)
+  if (need !== undefined && tokensNeeded(need, contextLength) > contextLength) return false
   if (ask.numCtx !== undefined) return ask.numCtx === contextLength
   return slots.loadedBy.size === 0 || slots.loadedBy.get(ask.model.key) !== contextLength
 }
 
 /** `off` costs nothing, and `observe` stops nothing. */
-function lacksCapability(
-  worker: Worker,
-  installed: InstalledModel | undefined,
-  ask: Ask,
-  { capabilities }: GateRules,
-): boolean {
+function lacksCapability(facts: ModelFacts, ask: Ask, { capabilities }: GateRules): boolean {
   if (capabilities.mode !== 'enforce' || ask.needs.length === 0) return false
-  const known = knownCapabilities(installed, worker.info.get(ask.model.key))
-  return missingCapabilities(ask.needs, known).length > 0
+  return missingCapabilities(ask.needs, capabilitiesOf(facts)).length > 0
+}
+
+export function capabilitiesOf({ installed, info }: ModelFacts): readonly string[] | undefined {
+  return knownCapabilities(installed, info)
 }
 
 function lacksContext(
   candidate: Candidate,
-  installed: InstalledModel | undefined,
+  facts: ModelFacts,
   ask: Ask,
   rules: GateRules,
 ): boolean {
   if (rules.capabilities.context_guard !== 'reject') return false
   if (ask.contextTokens === undefined && ask.numCtx === undefined) return false
-  const facts = contextFactsOf(candidate, installed, ask, rules)
-  return contextFaultOf(ask, facts, rules) !== undefined
+  return contextFaultOf(ask, contextFactsOf(candidate, facts, ask, rules), rules) !== undefined
 }
 
 /** What the context gate says no to. */
@@ -209,25 +177,27 @@ export function needOf({ contextTokens, answerTokens = 0 }: Ask): ContextNeed | 
 }
 
 /** True where only a guess says that the request does not fit: the model is loaded empty first. */
-export function needsLoadFirst(candidate: Candidate, ask: Ask, rules: GateRules): boolean {
+export function needsLoadFirst(
+  candidate: Candidate,
+  facts: ModelFacts,
+  ask: Ask,
+  rules: GateRules,
+): boolean {
   const need = needOf(ask)
-  if (need === undefined || rules.capabilities.context_guard === 'off') return false
-  const installed = installedOf(candidate.worker, ask.model.key)
-  if (runsInCloud(ask, installed)) return false
-  const facts = contextFactsOf(candidate, installed, ask, rules)
-  return judgeContext(need, facts, ask.numCtx).fits === 'after_load'
+  if (need === undefined || facts.cloud || rules.capabilities.context_guard === 'off') return false
+  const context = contextFactsOf(candidate, facts, ask, rules)
+  return judgeContext(need, context, ask.numCtx).fits === 'after_load'
 }
 
 export function contextFactsOf(
   { worker, slots }: Candidate,
-  installed: InstalledModel | undefined,
+  facts: ModelFacts,
   ask: Ask,
   { capabilities }: GateRules,
 ): ContextFacts {
   const { key } = ask.model
-  const shown = worker.info.get(key)
-  const info = shown !== undefined && isOfDigest(installed, shown) ? shown : undefined
-  const loaded = loadedOf(worker, key)?.contextLength
+  const { info, installed } = facts
+  const loaded = facts.loaded?.contextLength
   const loadedBy = slots.loadedBy.get(key)
   return {
     loaded,

@@ -4,17 +4,29 @@
 // A decision is made for every request over the whole fleet: `choose` computes numbers only, and
 // what people read is made from the same numbers by `judge`.
 
-import type { Ask, Judged } from './ask.ts'
+import type { Ask, Judged, ScoreTerm } from './ask.ts'
 import type { RoutingConfig } from '../config/schema.ts'
 import { modelLimit } from './concurrency.ts'
 import { gateNameOf, reasonOf } from './eligibility-reasons.ts'
-import { gateOf, installedOf, isWarm, loadedOf, PASSED, STOPPED_BY } from './eligibility.ts'
+import { gateOf, isWarm, PASSED, STOPPED_BY } from './eligibility.ts'
 import type { Candidate, GateRules } from './eligibility.ts'
+import { modelFactsOf } from './model-facts.ts'
+import type { ModelFacts } from './model-facts.ts'
 
 export interface SelectionRules extends GateRules {
   routing: RoutingConfig
   /** The worker on which this conversation ran last. */
   affineTo: string | undefined
+}
+
+/** Candidates and, in the same order, what is known of the model on each. */
+export interface Field {
+  candidates: readonly Candidate[]
+  facts: readonly ModelFacts[]
+}
+
+export function fieldOf(candidates: readonly Candidate[], model: Ask['model']): Field {
+  return { candidates, facts: candidates.map(({ worker }) => modelFactsOf(worker, model)) }
 }
 
 export interface Choice {
@@ -31,8 +43,7 @@ export interface Choice {
 }
 
 /** A choice with what it was made from. */
-export interface Judgement {
-  candidates: readonly Candidate[]
+export interface Judgement extends Field {
   choice: Choice
   ask: Ask
   rules: SelectionRules
@@ -58,52 +69,48 @@ const TERMS = TERM_NAMES.length
  * Asks every gate of every candidate and takes the best of those that passed. `knownOnly` is given
  * where the candidates are not the whole fleet, and found out where they are.
  */
-export function choose(
-  candidates: readonly Candidate[],
-  ask: Ask,
-  rules: SelectionRules,
-  knownOnly?: boolean,
-): Choice {
+export function choose(field: Field, ask: Ask, rules: SelectionRules, knownOnly?: boolean): Choice {
+  const { candidates, facts } = field
   const gates = new Uint8Array(candidates.length)
   let known = knownOnly ?? false
   for (let i = 0; i < candidates.length; i += 1) {
     const candidate = candidates[i]
-    if (candidate === undefined) continue
-    const gate = gateOf(candidate, ask, rules)
+    const fact = facts[i]
+    if (candidate === undefined || fact === undefined) continue
+    const gate = gateOf(candidate, fact, ask, rules)
     gates[i] = gate
-    known ||= gate > STOPPED_BY.inventory && isKnownCopy(candidate, ask)
+    known ||= gate > STOPPED_BY.inventory && isKnownCopy(candidate, fact, ask)
   }
-  if (known && !ask.model.cloud) stopUnknown(candidates, gates)
+  if (known && !ask.model.cloud) stopUnknown(facts, gates)
   let furthest = -1
   for (const gate of gates) if (gate > furthest) furthest = gate
   const choice = { index: -1, gates, furthest, bestRate: 0, knownOnly: known }
   if (furthest === PASSED) {
-    choice.bestRate = bestRateOf(candidates, gates, ask)
-    choice.index = best(candidates, choice, ask, rules)
+    choice.bestRate = bestRateOf(facts, gates)
+    choice.index = best(field, choice, ask, rules)
   }
   return choice
 }
 
 /** Allowed, installed, and there: while one such worker exists, a gamble on another is none. */
-function isKnownCopy({ worker }: Candidate, ask: Ask): boolean {
+function isKnownCopy({ worker }: Candidate, { presence }: ModelFacts, ask: Ask): boolean {
   return (
-    worker.inventory.state === 'known' &&
+    presence === 'installed' &&
     worker.health.state !== 'down' &&
     !worker.draining &&
-    !ask.failed.has(worker.name) &&
-    worker.inventory.models.has(ask.model.key)
+    !ask.failed.has(worker.name)
   )
 }
 
-function stopUnknown(candidates: readonly Candidate[], gates: Uint8Array): void {
+function stopUnknown(facts: readonly ModelFacts[], gates: Uint8Array): void {
   for (let i = 0; i < gates.length; i += 1) {
-    const unknown = candidates[i]?.worker.inventory.state === 'unknown'
+    const unknown = facts[i]?.presence === 'unknown'
     if (unknown && (gates[i] ?? 0) > STOPPED_BY.inventory) gates[i] = STOPPED_BY.inventory
   }
 }
 
 function best(
-  candidates: readonly Candidate[],
+  { candidates, facts }: Field,
   { gates, bestRate }: Choice,
   ask: Ask,
   rules: SelectionRules,
@@ -114,8 +121,9 @@ function best(
   let highest = Number.NEGATIVE_INFINITY
   for (let i = 0; i < candidates.length; i += 1) {
     const candidate = candidates[i]
-    if (candidate === undefined || gates[i] !== PASSED) continue
-    measure(values, candidate, { ask, rules, bestRate })
+    const fact = facts[i]
+    if (candidate === undefined || fact === undefined || gates[i] !== PASSED) continue
+    measure(values, candidate, fact, { ask, rules, bestRate })
     const score = total(values, weights)
     if (score > highest || (score === highest && goesBefore(candidate, candidates[index]))) {
       index = i
@@ -132,16 +140,12 @@ function goesBefore({ slots }: Candidate, other: Candidate | undefined): boolean
   return fewer < 0 || (fewer === 0 && slots.lastGrant < other.slots.lastGrant)
 }
 
-function bestRateOf(candidates: readonly Candidate[], gates: Uint8Array, ask: Ask): number {
+function bestRateOf(facts: readonly ModelFacts[], gates: Uint8Array): number {
   let rate = 0
-  for (let i = 0; i < candidates.length; i += 1) {
-    if (gates[i] === PASSED) rate = Math.max(rate, rateOf(candidates[i], ask))
+  for (let i = 0; i < gates.length; i += 1) {
+    if (gates[i] === PASSED) rate = Math.max(rate, facts[i]?.outputPerS ?? 0)
   }
   return rate
-}
-
-function rateOf(candidate: Candidate | undefined, ask: Ask): number {
-  return candidate?.worker.rates.get(ask.model.key)?.outputPerS ?? 0
 }
 
 /** Bonuses add and penalties subtract; the order is that of TERM_NAMES. */
@@ -169,16 +173,17 @@ interface Measuring {
 function measure(
   out: Float64Array,
   candidate: Candidate,
+  facts: ModelFacts,
   { ask, rules, bestRate }: Measuring,
 ): void {
   const { worker, slots } = candidate
   const { key } = ask.model
-  const running = slots.models.get(key) ?? 0
+  const running = slots.models.size === 0 ? 0 : (slots.models.get(key) ?? 0)
   const pressure = vramPressure(candidate)
-  const resident = loadedOf(worker, key) !== undefined
-  out[0] = resident && isWarm(candidate, ask) ? 1 : 0
-  out[1] = installedOf(worker, key) === undefined ? 0 : 1
-  out[2] = bestRate > 0 ? rateOf(candidate, ask) / bestRate : 0
+  const resident = facts.loaded !== undefined
+  out[0] = resident && isWarm(slots, facts, ask) ? 1 : 0
+  out[1] = facts.presence === 'installed' ? 1 : 0
+  out[2] = bestRate > 0 ? facts.outputPerS / bestRate : 0
   out[3] = worker.name === rules.affineTo ? 1 : 0
   out[4] = slots.inFlight / worker.config.max_concurrent
   out[5] = running > 0 ? running / modelLimit(worker.config, key) : 0
@@ -204,39 +209,56 @@ function total(values: Float64Array, weights: readonly number[]): number {
  * `most`, of those that got furthest only, in the order of the candidates all the same.
  */
 export function judge(
-  { candidates, choice, ask, rules }: Judgement,
+  { candidates, facts, choice, ask, rules }: Judgement,
   most = candidates.length,
 ): Judged[] {
+  const weights = weightsOf(rules.routing)
+  const measuring = { ask, rules, bestRate: choice.bestRate }
   return furthestFirst(choice, most)
     .toSorted((a, b) => a - b)
     .flatMap((i) => {
       const candidate = candidates[i]
-      if (candidate === undefined) return []
+      const fact = facts[i]
+      if (candidate === undefined || fact === undefined) return []
       const gate = choice.gates[i] ?? 0
-      const passed = gate === PASSED
-      const terms = passed ? termsOf(candidate, { ask, rules, bestRate: choice.bestRate }) : []
-      return {
+      const judged = {
         worker: candidate.worker.name,
         stoppedBy: gateNameOf(gate),
         reason: reasonOf(gate, candidate, ask, rules),
-        score: passed ? terms.reduce((sum, { points }) => sum + points, 0) : undefined,
-        terms,
+      }
+      if (gate !== PASSED) return { ...judged, score: undefined, terms: [] }
+      const values = measured(candidate, fact, measuring)
+      return {
+        ...judged,
+        score: total(values, weights),
+        // Thousands of decisions are kept and few are ever read.
+        get terms() {
+          return termsOf(values, weights)
+        },
       }
     })
 }
 
 /** Indexes of the candidates that got furthest, the chosen one first. */
 export function furthestFirst({ gates, index }: Choice, most: number): number[] {
-  const order = [...gates.keys()]
-  const rank = (i: number): number => (i === index ? PASSED + 1 : (gates[i] ?? 0))
-  if (most < order.length) order.sort((a, b) => rank(b) - rank(a))
-  return order.slice(0, most)
+  if (most >= gates.length) return [...gates.keys()]
+  const order = index >= 0 ? [index] : []
+  for (let gate = PASSED; gate >= 0; gate -= 1) {
+    for (let i = 0; i < gates.length; i += 1) {
+      if (order.length >= most) return order
+      if (gates[i] === gate && i !== index) order.push(i)
+    }
+  }
+  return order
 }
 
-function termsOf(candidate: Candidate, measuring: Measuring) {
+function measured(candidate: Candidate, facts: ModelFacts, measuring: Measuring): Float64Array {
   const values = new Float64Array(TERMS)
-  measure(values, candidate, measuring)
-  const weights = weightsOf(measuring.rules.routing)
+  measure(values, candidate, facts, measuring)
+  return values
+}
+
+function termsOf(values: Float64Array, weights: readonly number[]): ScoreTerm[] {
   return TERM_NAMES.map((name, term) => {
     const value = values[term] ?? 0
     // Adding zero turns the -0 of an unmeasured penalty into 0.
