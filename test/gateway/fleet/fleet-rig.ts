@@ -41,6 +41,7 @@ export interface WrittenWorker {
   probe?: Record<string, unknown>
   headers?: Record<string, string>
   max_concurrent?: number
+  tls?: object
 }
 
 export function parseConfig(workers: readonly WrittenWorker[], options: RigOptions = {}): Config {

@@ -124,7 +124,7 @@ test('200 workers with 500 models each stay small', () => {
     100_000,
   )
   assert.equal(interned.models.size, 500)
-  assert.ok(used < 40, `${used.toFixed(1)} MiB for the lists of 200 workers`)
+  assert.ok(used < 25, `${used.toFixed(1)} MiB for the lists of 200 workers`)
   const first = fleet[0]?.get('family7:8b')
   assert.equal(first?.model, fleet[199]?.get('family7:8b')?.model)
 })
