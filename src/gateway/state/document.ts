@@ -108,7 +108,7 @@ function readDocument<T>({ file, schema, empty, remedy, ...versions }: DocumentO
   } catch (cause) {
     throw broken(text.trim() === '' ? 'it is empty' : jsonPlace(text, messageOf(cause)), cause)
   }
-  const parsed = schema.safeParse(migrate(file, value, versions))
+  const parsed = schema.safeParse(migrate(file, value, { ...versions, remedy }))
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const place = issue?.path.map(String).join('.') ?? ''

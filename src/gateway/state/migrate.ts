@@ -16,23 +16,30 @@ export interface Versions {
 export function migrate(
   file: string,
   json: unknown,
-  { version: newest = 1, migrations = {} }: Versions,
+  { version: newest = 1, migrations = {}, remedy }: Versions & { remedy: string },
 ): unknown {
   let current = json
   for (;;) {
     if (!isObject(current)) return current
     const written = current['version']
     if (typeof written !== 'number' || written === newest) return current
-    if (written > newest) throw newerFile(file, written, newest)
+    if (written > newest) throw newerFile({ file, written, newest, remedy })
     const step = migrations[written]
     if (step === undefined) return current
     current = { ...step(current), version: written + 1 }
   }
 }
 
-function newerFile(file: string, written: number, newest: number): StartError {
+interface Newer {
+  file: string
+  written: number
+  newest: number
+  remedy: string
+}
+
+function newerFile({ file, written, newest, remedy }: Newer): StartError {
   return new StartError(
-    `${file} was written by a newer ogw: it has version ${written}, this one knows ${newest}. Start the ogw that wrote it, or bring an older file back from a backup`,
+    `${file} was written by a newer ogw: it has version ${written}, this one knows ${newest}. Start the ogw that wrote it, bring an older file back from a backup, or ${remedy}`,
     78,
   )
 }

@@ -143,6 +143,7 @@ for (const [name, text, message] of refused) {
 
 test('older documents are brought up step by step', () => {
   const versions = {
+    remedy: 'move it away',
     version: 3,
     migrations: {
       1: ({ a }: Readonly<Record<string, unknown>>) => ({ b: a }),
