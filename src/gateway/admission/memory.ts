@@ -4,6 +4,8 @@
 import type { Decision } from './ask.ts'
 
 const MAX_DECISIONS = 2_000
+/** Of one request: a busy worker can send it back to the queue many times. */
+const MAX_DECISIONS_EACH = 16
 const MAX_CONVERSATIONS = 10_000
 const MAX_MODELS = 2_000
 
@@ -46,7 +48,8 @@ export class AdmissionMemory {
   }
 
   noteDecision(requestId: string, decision: Decision): void {
-    this.#decisions.set(requestId, [...this.decisionsOf(requestId), decision])
+    const before = this.decisionsOf(requestId).slice(1 - MAX_DECISIONS_EACH)
+    this.#decisions.set(requestId, [...before, decision])
   }
 
   workerOf(modelKey: string, affinity: string | undefined): string | undefined {

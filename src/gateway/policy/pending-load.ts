@@ -79,6 +79,9 @@ export function stuckVictim(pending: PendingLoad, loaded: Loaded, now: number): 
   if (loaded.state === 'unknown' || loaded.readAt <= idleSince || hasBegun(pending, loaded)) {
     return undefined
   }
-  const victims = [...loaded.models.values()].filter(({ key }) => pending.residents.has(key))
+  // A model that is to be reloaded may be at work already: it is no victim of itself.
+  const victims = [...loaded.models.values()].filter(
+    ({ key }) => key !== pending.key && pending.residents.has(key),
+  )
   return victims.toSorted((a, b) => (a.expiresAt < b.expiresAt ? -1 : 1))[0]?.key
 }

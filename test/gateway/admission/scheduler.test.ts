@@ -704,3 +704,47 @@ test('20,000 random operations keep every limit', async () => {
   )
   assert.equal(clock.pending, 0, 'no timer is left')
 })
+
+/** Sends many, lets one after the other run, and tells in which order they were granted. */
+async function orderOf(rig: ReturnType<typeof schedulerRig>, asks: readonly Ask[]): Promise<Ask[]> {
+  const { scheduler, clock, ask } = rig
+  const first = await scheduler.request(ask('m:1', { tenant: 'holder' }), live())
+  const order: Ask[] = []
+  const done = asks.map(async (one) => {
+    using lease = await scheduler.request(one, live())
+    order.push(one)
+    clock.advance(10)
+    assert.equal(scheduler.inFlight(lease.worker), 1)
+  })
+  first[Symbol.dispose]()
+  await Promise.all(done)
+  return order
+}
+
+test('tenants share a worker 3 to 1 by tokens, within 5 percent', async () => {
+  const config = {
+    admission: { max_queue: 2_000 },
+    tenants: [{ name: 'three', weight: 3 }, { name: 'one' }],
+  }
+  const rig = schedulerRig([one], { config })
+  const asks = Array.from({ length: 800 }, (_, i) =>
+    rig.ask('m:1', { tenant: i % 2 === 0 ? 'one' : 'three', cost: 100 + ((i * 17) % 60) }),
+  )
+  const order = (await orderOf(rig, asks)).slice(0, 500)
+  const tokens = (tenant: string): number =>
+    order.filter((ask) => ask.tenant === tenant).reduce((sum, { cost }) => sum + cost, 0)
+  const ratio = tokens('three') / tokens('one')
+  assert.ok(Math.abs(ratio - 3) < 0.15, String(ratio))
+})
+
+test('a tenant of the class background waits behind interactive ones', async () => {
+  const rig = schedulerRig([one], {
+    config: { tenants: [{ name: 'batch', priority: 'background' }] },
+  })
+  const asks = [rig.ask('m:1', { tenant: 'batch' }), rig.ask('m:1', { tenant: 'people' })]
+  const order = await orderOf(rig, asks)
+  assert.deepEqual(
+    order.map(({ tenant }) => tenant),
+    ['people', 'batch'],
+  )
+})
