@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Lease } from '../../../src/gateway/admission/ask.ts'
-import type { Scheduler } from '../../../src/gateway/admission/scheduler.ts'
+import { Scheduler } from '../../../src/gateway/admission/scheduler.ts'
 import { GatewayError } from '../../../src/gateway/errors.ts'
 import type { FaultCode } from '../../../src/gateway/errors.ts'
+import { Fleet } from '../../../src/gateway/fleet/fleet.ts'
 import type { Ask } from '../../../src/gateway/policy/ask.ts'
 import { LOAD_PATIENCE_MS, STUCK_AFTER_MS } from '../../../src/gateway/policy/pending-load.ts'
 import { schedulerRig } from '../../support/fake-fleet.ts'
@@ -299,6 +300,20 @@ test('a tenant over max_in_flight waits while slots are free', async () => {
   assert.equal(second.lease?.worker, 'w1')
 })
 
+test('a tenant below its limit again is served wherever a slot is free', async () => {
+  const { scheduler, ask } = schedulerRig(
+    [one, { name: 'w2', installed: ['n:1'], loaded: ['n:1'] }],
+    { config: { tenants: [{ name: 'small', max_in_flight: 1 }] } },
+  )
+  const first = await scheduler.request(ask('m:1', { tenant: 'small' }), live())
+  const second = send(scheduler, ask('n:1', { tenant: 'small' }))
+  await heard()
+  assert.ok(waits(second))
+  first[Symbol.dispose]()
+  await heard()
+  assert.equal(second.lease?.worker, 'w2')
+})
+
 test('a model has its own slots on a worker', async () => {
   const config = { max_concurrent: 4, model_concurrency: { 'm:*': 1 } }
   const { scheduler, ask } = schedulerRig([
@@ -412,6 +427,30 @@ test('slots of a worker that leaves the config and returns still count', async (
   first[Symbol.dispose]()
   await heard()
   assert.equal(second.lease?.worker, 'w1')
+})
+
+// The real fleet changes its records in place and says which one: nothing may be kept from before.
+test('over the real fleet: an event that makes a worker usable wakes who waits for it', async () => {
+  const { clock, config, ask } = schedulerRig([])
+  const fleet = new Fleet(
+    { clock, log: { event: () => {} }, settings: () => config, bytesFlowing: () => false },
+    config.workers,
+  )
+  const effects = { unload: () => {}, event: () => {} }
+  const scheduler = new Scheduler({ fleet, clock, config: () => config, effects })
+  const worker = fleet.workers()[0]?.name ?? ''
+  const address = fleet.workers()[0]?.addresses[0]?.url ?? ''
+  const waiting = send(scheduler, ask('m:1'))
+  await heard()
+  assert.ok(waits(waiting))
+  const result = { ok: true as const, ip: '127.0.0.1', version: '0.33.0' }
+  fleet.apply({ type: 'probed', worker, address, result })
+  fleet.apply({ type: 'round_ended', worker, answered: address, error: '', periodic: true })
+  await heard()
+  assert.equal(waiting.lease?.worker, worker)
+  fleet.apply({ type: 'tags_read', worker, installed: new Map() })
+  const late = await refused(scheduler.request(ask('m:1'), live()))
+  assert.equal(late.fault.code, 'model_not_installed')
 })
 
 test('a conversation returns to the worker on which it ran', async () => {

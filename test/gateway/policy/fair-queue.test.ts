@@ -89,6 +89,20 @@ test('a tenant that was idle gets no credit for it', () => {
   assert.deepEqual(counts, { busy: 2_000, back: 2_000 })
 })
 
+test('a tenant that comes back gets no credit for the time it was away', () => {
+  const queue = queueOf([place({ tenant: 'back' }), place({ tenant: 'busy' })])
+  count(queue, 2, () => '')
+  for (let i = 0; i < 100; i += 1) queue.charge(place({ tenant: 'busy' }))
+  for (let i = 0; i < 50; i += 1) {
+    queue.add({ place: place({ tenant: 'busy' }) }, place({ tenant: 'busy' }))
+    queue.add({ place: place({ tenant: 'back' }) }, place({ tenant: 'back' }))
+  }
+  assert.deepEqual(
+    count(queue, 40, (job) => job.place.tenant),
+    { busy: 2_000, back: 2_000 },
+  )
+})
+
 test('a tenant that was alone owes nothing for it', () => {
   const queue = new FairQueue<Job>()
   for (let i = 0; i < 1000; i += 1) queue.charge(place({ tenant: 'alone' }))
