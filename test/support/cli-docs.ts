@@ -62,7 +62,7 @@ function block(command: Command): string {
 
 const WIDTH = 100
 
-function silentIo(): CliIo {
+export function silentIo(): CliIo {
   const stream = { write: () => {}, columns: WIDTH }
   return {
     stdin: (async function* () {})(),

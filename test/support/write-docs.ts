@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { adminDocs } from './admin-docs.ts'
 import { cliDocs } from './cli-docs.ts'
 import { configDocs } from './config-docs.ts'
 import { lintRulesPage } from './lint-rules.ts'
@@ -11,6 +12,7 @@ export const ROOT = path.join(import.meta.dirname, '..', '..', '..')
 
 /** Path from the root → what belongs there. */
 export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
+  'docs/admin-api.md': adminDocs,
   'docs/cli.md': cliDocs,
   'docs/config.md': configDocs,
   '.oxlintrc.imports.json': lintRulesPage,
