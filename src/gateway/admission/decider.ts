@@ -7,7 +7,8 @@ import { modelLimit } from '../policy/concurrency.ts'
 import { STOPPED_BY, WORTH_WAITING } from '../policy/eligibility.ts'
 import type { Place } from '../policy/fair-queue.ts'
 import { modelFactsOf } from '../policy/model-facts.ts'
-import { choose, judge } from '../policy/selection.ts'
+import type { ModelName } from '../policy/model-name.ts'
+import { choose, noteJudged } from '../policy/selection.ts'
 import type { Choice, Field, Judgement, SelectionRules } from '../policy/selection.ts'
 import type { Ask, Decision } from './ask.ts'
 import { FactTable } from './fact-table.ts'
@@ -66,11 +67,32 @@ export class Decider {
     return { candidates, facts, choice, ask, rules }
   }
 
+  /** Judges many within one step: requests that every gate answers alike are judged once. */
+  judgements(): (ask: Ask) => Judgement {
+    const known = new Map<string, Judgement>()
+    return (ask) => {
+      const alike = likenessOf(ask)
+      const judgement = known.get(alike) ?? this.judgement(ask)
+      known.set(alike, judgement)
+      return judgement
+    }
+  }
+
   /** Over some rows only; whether unknown inventories may be used is known from before. */
   judgementOver(rows: readonly Row[], ask: Ask, knownOnly: boolean): Judgement {
     const rules = this.rulesFor(ask)
     const field = { candidates: rows, facts: this.#factsOn(rows, ask) }
     return { ...field, choice: choose(field, ask, rules, knownOnly), ask, rules }
+  }
+
+  /** False where the worker can take no request for the model just now, whatever it needs. */
+  mayHost({ worker, slots, index }: Row, model: ModelName): boolean {
+    const facts = this.#table.factsOf(this.#deps.rows.all(), model)[index]
+    if (facts === undefined) return false
+    const { verdict, presence, cloud } = facts
+    if (!verdict.allowed || (presence === 'missing' && !cloud)) return false
+    if ((slots.holds.get(model.key) ?? 0) > this.#deps.clock.mono()) return false
+    return (slots.models.get(model.key) ?? 0) < modelLimit(worker.config, model.key)
   }
 
   #factsOn(rows: readonly Row[], { model }: Ask): Field['facts'] {
@@ -80,11 +102,14 @@ export class Decider {
 
   decision(judgement: Judgement, outcome: Decision['outcome'], most = MAX_JUDGED): Decision {
     const { candidates, choice } = judgement
+    const judged = noteJudged(judgement, most)
     return {
       at: this.#deps.clock.now(),
       outcome,
-      worker: candidates[choice.index]?.worker.name,
-      judged: judge(judgement, most),
+      worker: outcome === 'granted' ? candidates[choice.index]?.worker.name : undefined,
+      get judged() {
+        return judged()
+      },
     }
   }
 
@@ -130,4 +155,9 @@ export function isWorthWaiting({ furthest }: Choice): boolean {
 /** One that waits already also stays for an open breaker: its worker may be back in seconds. */
 export function isWorthStaying({ gates }: Choice): boolean {
   return gates.some((gate) => gate >= WORTH_WAITING || gate === STOPPED_BY.breaker)
+}
+
+function likenessOf({ model, needs, numCtx, contextTokens, answerTokens, failed }: Ask): string {
+  const tried = [...failed.keys()].join('\n')
+  return JSON.stringify([model.key, needs, numCtx, contextTokens, answerTokens, tried])
 }

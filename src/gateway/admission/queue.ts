@@ -4,6 +4,7 @@
 import type { Clock, Timer } from '../clock.ts'
 import { FairQueue } from '../policy/fair-queue.ts'
 import type { Place } from '../policy/fair-queue.ts'
+import type { ModelName } from '../policy/model-name.ts'
 import type { Ask, Lease } from './ask.ts'
 
 export interface Waiter {
@@ -34,7 +35,7 @@ export class WaitQueue {
   readonly #clock: Clock
   readonly #fair = new FairQueue<Waiter>()
   readonly #ends = new Map<Waiter, Ends>()
-  readonly #byModel = new Map<string, number>()
+  readonly #byModel = new Map<string, { model: ModelName; waiting: number }>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -50,7 +51,12 @@ export class WaitQueue {
   }
 
   waitingFor(modelKey: string): number {
-    return this.#byModel.get(modelKey) ?? 0
+    return this.#byModel.get(modelKey)?.waiting ?? 0
+  }
+
+  /** The models that anybody waits for. */
+  models(): ModelName[] {
+    return [...this.#byModel.values()].map(({ model }) => model)
   }
 
   inOrder(): Generator<Waiter> {
@@ -75,7 +81,7 @@ export class WaitQueue {
     const timer = this.#clock.after(wait, () => this.#expire(waiter, onDeadline))
     this.#ends.set(waiter, { resolve, reject, timer, onAbort })
     this.#fair.add(waiter, waiter.place)
-    this.#byModel.set(ask.model.key, this.waitingFor(ask.model.key) + 1)
+    this.#count(ask.model, 1)
     signal.addEventListener('abort', onAbort, { once: true })
     return promise
   }
@@ -105,11 +111,14 @@ export class WaitQueue {
     this.#ends.delete(waiter)
     ends.timer.cancel()
     waiter.signal.removeEventListener('abort', ends.onAbort)
-    const { key } = waiter.ask.model
-    const left = this.waitingFor(key) - 1
-    if (left > 0) this.#byModel.set(key, left)
-    else this.#byModel.delete(key)
+    this.#count(waiter.ask.model, -1)
     return ends
+  }
+
+  #count(model: ModelName, more: number): void {
+    const waiting = this.waitingFor(model.key) + more
+    if (waiting > 0) this.#byModel.set(model.key, { model, waiting })
+    else this.#byModel.delete(model.key)
   }
 }
 

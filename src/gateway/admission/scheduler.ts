@@ -97,6 +97,7 @@ export class Scheduler implements Admission {
 
   waiting(): readonly Waiting[] {
     const now = this.#deps.clock.mono()
+    const judgementOf = this.#decider.judgements()
     return this.#queue.all().map(({ ask, place }) => ({
       requestId: ask.requestId,
       model: ask.model.display,
@@ -104,7 +105,7 @@ export class Scheduler implements Admission {
       actor: ask.actor,
       priority: place.priority,
       waitedMs: now - ask.enteredAt,
-      reasons: reasonsOf(this.#decider.judgement(ask), MAX_WAITING_REASONS),
+      reasons: reasonsOf(judgementOf(ask), MAX_WAITING_REASONS),
     }))
   }
 
@@ -163,8 +164,7 @@ export class Scheduler implements Admission {
     const { knownOnly } = choice
     const pass = { overtaken: 0, overtakenSince: undefined }
     const waiter: Waiter = { ask, place, since, signal, knownOnly, ...pass }
-    const queued = { ...this.#decider.decision(judgement, 'queued'), worker: undefined }
-    this.#memory.noteDecision(ask.requestId, queued)
+    this.#memory.noteDecision(ask.requestId, this.#decider.decision(judgement, 'queued'))
     const lease = this.#queue.add(waiter, () => this.#timedOut(ask))
     this.#plan()
     return lease
@@ -274,15 +274,10 @@ export class Scheduler implements Admission {
 
   /** Facts have changed that gates depend on: who has no worker left fails now, with reasons. */
   #review(): void {
-    const known = new Map<string, Judgement>()
+    const judgementOf = this.#decider.judgements()
     for (const waiter of this.#queue.all()) {
       const { ask } = waiter
-      const alike = likenessOf(ask)
-      let judgement = known.get(alike)
-      if (judgement === undefined) {
-        judgement = this.#decider.judgement(ask)
-        known.set(alike, judgement)
-      }
+      const judgement = judgementOf(ask)
       waiter.knownOnly = judgement.choice.knownOnly
       if (isWorthStaying(judgement.choice)) continue
       this.#memory.noteDecision(ask.requestId, this.#decider.decision(judgement, 'refused'))
@@ -309,7 +304,8 @@ export class Scheduler implements Admission {
     if (free.length === 0) return false
     const next = nextGrant(free, this.#queue, {
       now: this.#deps.clock.mono(),
-      mayGo: ({ ask }) => this.#hasRoom(ask),
+      mayGo: ({ ask, signal }) => !signal.aborted && this.#hasRoom(ask),
+      mayHost: (row, model) => this.#decider.mayHost(row, model),
       judge: ({ ask, knownOnly }, rows) => this.#decider.judgementOver(rows, ask, knownOnly),
     })
     if (next === undefined) return false
@@ -326,10 +322,4 @@ export class Scheduler implements Admission {
 function outcomeOf(choice: Choice): Decision['outcome'] {
   if (choice.index >= 0) return 'granted'
   return isWorthWaiting(choice) ? 'queued' : 'refused'
-}
-
-/** Requests that every gate answers alike. */
-function likenessOf({ model, needs, numCtx, contextTokens, answerTokens, failed }: Ask): string {
-  const tried = [...failed.keys()].join('\n')
-  return JSON.stringify([model.key, needs, numCtx, contextTokens, answerTokens, tried])
 }

@@ -116,7 +116,7 @@ function best(
   rules: SelectionRules,
 ): number {
   const weights = weightsOf(rules.routing)
-  const values = new Float64Array(TERMS)
+  const values: number[] = []
   let index = -1
   let highest = Number.NEGATIVE_INFINITY
   for (let i = 0; i < candidates.length; i += 1) {
@@ -171,7 +171,7 @@ interface Measuring {
 
 /** Writes the quantity of each term, 0 to 1. */
 function measure(
-  out: Float64Array,
+  out: number[],
   candidate: Candidate,
   facts: ModelFacts,
   { ask, rules, bestRate }: Measuring,
@@ -198,7 +198,7 @@ function vramPressure({ worker: { telemetry } }: Candidate): number | undefined 
   return used === undefined || all === undefined || all <= 0 ? undefined : Math.min(1, used / all)
 }
 
-function total(values: Float64Array, weights: readonly number[]): number {
+function total(values: readonly number[], weights: readonly number[]): number {
   let score = 0
   for (let term = 0; term < TERMS; term += 1) score += (values[term] ?? 0) * (weights[term] ?? 0)
   return score
@@ -208,35 +208,59 @@ function total(values: Float64Array, weights: readonly number[]): number {
  * A choice in words: gate and reason of each candidate, and the terms of those that passed. With
  * `most`, of those that got furthest only, in the order of the candidates all the same.
  */
-export function judge(
+export function judge(judgement: Judgement, most = judgement.candidates.length): Judged[] {
+  return noteJudged(judgement, most)()
+}
+
+/**
+ * Notes now what a choice was made from, and words it when asked: thousands of decisions are kept,
+ * few are ever read, and the workers' records change in place.
+ */
+export function noteJudged(
   { candidates, facts, choice, ask, rules }: Judgement,
-  most = candidates.length,
-): Judged[] {
-  const weights = weightsOf(rules.routing)
+  most: number,
+): () => Judged[] {
   const measuring = { ask, rules, bestRate: choice.bestRate }
-  return furthestFirst(choice, most)
-    .toSorted((a, b) => a - b)
-    .flatMap((i) => {
-      const candidate = candidates[i]
-      const fact = facts[i]
-      if (candidate === undefined || fact === undefined) return []
-      const gate = choice.gates[i] ?? 0
-      const judged = {
-        worker: candidate.worker.name,
-        stoppedBy: gateNameOf(gate),
-        reason: reasonOf(gate, candidate, ask, rules),
-      }
-      if (gate !== PASSED) return { ...judged, score: undefined, terms: [] }
-      const values = measured(candidate, fact, measuring)
-      return {
-        ...judged,
-        score: total(values, weights),
-        // Thousands of decisions are kept and few are ever read.
-        get terms() {
-          return termsOf(values, weights)
-        },
-      }
-    })
+  const noted: NotedWorker[] = []
+  for (const i of furthestFirst(choice, most)) {
+    const candidate = candidates[i]
+    const fact = facts[i]
+    if (candidate === undefined || fact === undefined) continue
+    const gate = choice.gates[i] ?? 0
+    const worker = candidate.worker.name
+    const reason = reasonOf(gate, candidate, ask, rules)
+    const values: number[] = []
+    if (gate === PASSED) measure(values, candidate, fact, measuring)
+    noted.push({ i, worker, gate, reason, values })
+  }
+  const { routing } = rules
+  return () => {
+    const weights = weightsOf(routing)
+    return noted.toSorted((a, b) => a.i - b.i).map((one) => judgedOf(one, weights))
+  }
+}
+
+interface NotedWorker {
+  i: number
+  worker: string
+  gate: number
+  reason: string
+  /** Empty where a gate stopped it. */
+  values: readonly number[]
+}
+
+function judgedOf(
+  { worker, gate, reason, values }: NotedWorker,
+  weights: readonly number[],
+): Judged {
+  const passed = gate === PASSED
+  return {
+    worker,
+    stoppedBy: gateNameOf(gate),
+    reason,
+    score: passed ? total(values, weights) : undefined,
+    terms: passed ? termsOf(values, weights) : [],
+  }
 }
 
 /** Indexes of the candidates that got furthest, the chosen one first. */
@@ -252,13 +276,7 @@ export function furthestFirst({ gates, index }: Choice, most: number): number[] 
   return order
 }
 
-function measured(candidate: Candidate, facts: ModelFacts, measuring: Measuring): Float64Array {
-  const values = new Float64Array(TERMS)
-  measure(values, candidate, facts, measuring)
-  return values
-}
-
-function termsOf(values: Float64Array, weights: readonly number[]): ScoreTerm[] {
+function termsOf(values: readonly number[], weights: readonly number[]): ScoreTerm[] {
   return TERM_NAMES.map((name, term) => {
     const value = values[term] ?? 0
     // Adding zero turns the -0 of an unmeasured penalty into 0.
