@@ -1,0 +1,30 @@
+// CPU per short request: one small question, one small answer with a length, at the same rate for
+// all.
+
+import type { BenchRow } from './bench.ts'
+import { cpuSeconds } from './rig/proc.ts'
+import { compared, inYard, medians, type Yard } from './rig/rounds.ts'
+import type { Target } from './rig/targets.ts'
+
+const ROUNDS = 3
+const LOAD = { connections: 32, perSecond: 1_500, ms: 2_500 }
+
+export async function run(): Promise<BenchRow[]> {
+  return await inYard(async (yard) => {
+    const results = await medians(yard.targets, ROUNDS, (target) => requestCost(yard, target))
+    return [
+      ...compared('CPU per short request', results, [
+        { to: 'nginx', most: 5, note: ' (aim 4)' },
+        { to: 'bare relay', most: 1.4 },
+      ]),
+      ...yard.missing,
+    ]
+  })
+}
+
+/** Microseconds a request. */
+async function requestCost({ load }: Yard, { pid, port }: Target): Promise<number> {
+  const before = cpuSeconds(pid)
+  const count = await load.call('short', { port, ...LOAD })
+  return ((cpuSeconds(pid) - before) * 1e6) / count
+}
