@@ -8,6 +8,7 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { type FakeAdmin, startFakeAdmin } from '../support/fake-admin.ts'
 import { run } from '../support/run-cli.ts'
+import { needsTool } from '../support/needs.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'ogw-completion-'))
 let admin: FakeAdmin
@@ -167,17 +168,13 @@ test('bash: the script completes, also behind the colon of a model', async () =>
 })
 
 for (const shell of ['bash', 'zsh', 'fish']) {
-  const there = spawnSync(shell, ['-c', 'true']).status === 0
-  test(
-    `${shell} can read its script`,
-    { skip: there || process.env['CI'] ? false : `${shell} is not installed` },
-    async () => {
-      const { stdout } = await run(['completion', shell])
-      const checked = spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' })
-      assert.equal(checked.stderr, '')
-      assert.equal(checked.status, 0)
-    },
-  )
+  test(`${shell} can read its script`, async (t) => {
+    if (!needsTool(t, shell)) return
+    const { stdout } = await run(['completion', shell])
+    const checked = spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' })
+    assert.equal(checked.stderr, '')
+    assert.equal(checked.status, 0)
+  })
 }
 
 test('completion --json holds the script', async () => {
