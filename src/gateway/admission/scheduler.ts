@@ -6,6 +6,7 @@
 
 import type { Clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
+import type { WorkerReason } from '../errors.ts'
 import type { Worker } from '../fleet/worker.ts'
 import { breakerGate } from '../policy/breaker.ts'
 import { isWarm, needsLoadFirst } from '../policy/eligibility.ts'
@@ -98,6 +99,12 @@ export class Scheduler implements Admission {
   waiting(): readonly Waiting[] {
     const now = this.#deps.clock.mono()
     const judgementOf = this.#decider.judgements()
+    const reasonsFor = (ask: Ask): WorkerReason[] => {
+      const reasons = reasonsOf(judgementOf(ask), MAX_WAITING_REASONS)
+      if (this.#hasRoom(ask)) return reasons
+      const reason = `tenant "${ask.tenant}" has as many requests in flight as it may (max_in_flight)`
+      return reasons.map(({ worker }) => ({ worker, reason }))
+    }
     return this.#queue.all().map(({ ask, place }) => ({
       requestId: ask.requestId,
       model: ask.model.display,
@@ -105,7 +112,7 @@ export class Scheduler implements Admission {
       actor: ask.actor,
       priority: place.priority,
       waitedMs: now - ask.enteredAt,
-      reasons: reasonsOf(judgementOf(ask), MAX_WAITING_REASONS),
+      reasons: reasonsFor(ask),
     }))
   }
 
@@ -216,9 +223,9 @@ export class Scheduler implements Admission {
     const warm = isWarm(slots, facts, ask)
     const loadFirst = needsLoadFirst(row, facts, ask, rules)
     const decision = this.#decider.decision(judgement, 'granted')
-    const onTrial = breakerGate(worker.breaker, now) === 'half_open'
+    const trial = breakerGate(worker.breaker, now) === 'half_open' ? Symbol('trial') : undefined
     slots.take(key, now)
-    if (onTrial) slots.onTrial = true
+    if (trial !== undefined) slots.trial = trial
     if (!warm && !ask.model.cloud) slots.expectLoad(worker, { key, numCtx: ask.numCtx }, now)
     this.#grants += 1
     slots.lastGrant = this.#grants
@@ -234,25 +241,34 @@ export class Scheduler implements Admission {
       decision,
       onBegun: () => {
         slots.begun(key, this.#deps.clock.mono())
-        this.#settle([row])
+        if (slots.trial === trial) slots.trial = undefined
+        this.#settle(this.#current(row))
       },
-      onEnd: () => this.#end(row, ask, { grantedAt: now, onTrial }),
+      onEnd: () => {
+        if (slots.trial === trial) slots.trial = undefined
+        this.#end(row, ask, now)
+      },
     })
   }
 
-  #end(row: Row, ask: Ask, { grantedAt, onTrial }: { grantedAt: number; onTrial: boolean }): void {
+  #end(row: Row, ask: Ask, grantedAt: number): void {
     const { slots } = row
     const { key } = ask.model
     const now = this.#deps.clock.mono()
     slots.giveBack(key, now)
-    if (onTrial) slots.onTrial = false
     const left = (this.#inFlightOf.get(ask.tenant) ?? 0) - 1
     if (left > 0) this.#inFlightOf.set(ask.tenant, left)
     else this.#inFlightOf.delete(ask.tenant)
     this.#memory.noteService(key, now - grantedAt)
     // A tenant at its own limit has waiters whom any worker may take now.
     const limited = (this.#decider.tenant(ask.tenant)?.max_in_flight ?? 0) > 0
-    this.#settle(limited ? this.#rows.all() : [row])
+    this.#settle(limited ? this.#rows.all() : this.#current(row))
+  }
+
+  /** A lease may outlive its worker's place in the config: nobody is sent there then. */
+  #current({ worker }: Row): Row[] {
+    const row = this.#rows.byName(worker.name)
+    return row === undefined ? [] : [row]
   }
 
   #fleetChanged(worker: Worker | undefined): void {

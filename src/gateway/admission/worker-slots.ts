@@ -19,10 +19,15 @@ export class WorkerSlots implements SlotState {
   readonly holds = new Map<string, number>()
   readonly loadedBy = new Map<string, number>()
   pendingLoad: PendingLoad | undefined
-  onTrial = false
+  /** What tells the request that tries a half-open breaker from later ones. */
+  trial: symbol | undefined
   lastGrant = 0
   /** Model key → monotonic time a request for it last began to be answered. */
   readonly #begunAt = new Map<string, number>()
+
+  get onTrial(): boolean {
+    return this.trial !== undefined
+  }
 
   take(key: string, now: number): void {
     this.inFlight += 1
@@ -61,8 +66,9 @@ export class WorkerSlots implements SlotState {
     if (this.pendingLoad?.key === key) this.pendingLoad = undefined
   }
 
-  /** Looks at /api/ps; true where the pending load turns out to have begun. */
+  /** Looks at the record; true where the pending load turns out to have begun. */
   observe(worker: Worker, now: number): boolean {
+    if (worker.breaker.phase === 'closed') this.trial = undefined
     for (const [key, at] of this.#begunAt) {
       if (now - at >= BEGUN_COUNTS_MS) this.#begunAt.delete(key)
     }

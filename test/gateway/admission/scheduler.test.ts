@@ -453,6 +453,45 @@ test('over the real fleet: an event that makes a worker usable wakes who waits f
   assert.equal(late.fault.code, 'model_not_installed')
 })
 
+test('a lease that ends on a worker that left the config sends nobody there', async () => {
+  const { scheduler, ask, fleet } = schedulerRig([one, { ...one, name: 'w2' }])
+  const leases = [1, 2].map(() => scheduler.request(ask('m:1'), live()))
+  const [first, second] = await Promise.all(leases)
+  const waiting = send(scheduler, ask('m:1'))
+  const gone = first?.worker ?? ''
+  fleet.records = fleet.records.filter(({ name }) => name !== gone)
+  first?.[Symbol.dispose]()
+  await heard()
+  assert.ok(waits(waiting))
+  second?.[Symbol.dispose]()
+  await heard()
+  assert.equal(waiting.lease?.worker, second?.worker)
+})
+
+test('a trial that streams on does not stand for the next one', async () => {
+  const { scheduler, ask, fleet, clock } = schedulerRig([
+    { name: 'w1', installed: ['m:1'], loaded: ['m:1'] },
+  ])
+  fleet.change('w1', (record) => (record.breaker = open(clock.mono())))
+  const first = await scheduler.request(ask('m:1'), live())
+  const second = send(scheduler, ask('m:1'))
+  await heard()
+  assert.ok(waits(second), 'the first one is the trial')
+  first.begun()
+  fleet.change('w1', (record) => (record.breaker = { phase: 'closed', faults: [] }))
+  await heard()
+  assert.ok(second.lease !== undefined)
+  fleet.change('w1', (record) => (record.breaker = open(clock.mono())))
+  const third = await scheduler.request(ask('m:1'), live())
+  second.lease?.[Symbol.dispose]()
+  const fourth = send(scheduler, ask('m:1'))
+  await heard()
+  assert.ok(waits(fourth), 'the third one is the trial now')
+  third[Symbol.dispose]()
+  await heard()
+  assert.ok(fourth.lease !== undefined)
+})
+
 test('a conversation returns to the worker on which it ran', async () => {
   const twin = { installed: ['m:1'], loaded: ['m:1'] }
   const { scheduler, ask } = schedulerRig([

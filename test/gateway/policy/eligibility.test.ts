@@ -186,7 +186,11 @@ const cases: Record<string, Case> = {
     gate: 'starting',
     says: /not probed yet/,
   },
-  'half-open, one under way': { worker: halfOpen, slots: (s) => (s.onTrial = true), gate: 'slots' },
+  'half-open, one under way': {
+    worker: halfOpen,
+    slots: (s) => (s.trial = Symbol('trial')),
+    gate: 'slots',
+  },
   'half-open, none under way': { worker: halfOpen, gate: 'passed' },
   'all slots taken': {
     slots: (s) => (s.inFlight = 4),
