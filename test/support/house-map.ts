@@ -45,12 +45,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   policy: {
     at: 'gateway/policy/',
     enters: ['errors'],
-    types: [
-      'gateway/admission/ask.ts',
-      'gateway/config/schema.ts',
-      'gateway/dialects/dialect.ts',
-      'gateway/fleet/worker.ts',
-    ],
+    types: ['gateway/config/schema.ts', 'gateway/dialects/dialect.ts', 'gateway/fleet/worker.ts'],
     packages: [],
     rule: 'policies are pure decisions: they import policies, errors, and types of what they judge',
   },
