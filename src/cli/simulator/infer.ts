@@ -226,7 +226,7 @@ export async function withPermit(
   } catch (error) {
     throw runner.dead && !signal.aborted ? new StreamBroken('unexpected EOF') : error
   } finally {
-    if (strikes.get('wedge') === undefined) {
+    if (strikes.get('wedge') === undefined && !seen.stuck) {
       giveBack()
       tell('slot-freed')
     }

@@ -32,6 +32,10 @@ export interface SeenRequest {
   endedAt: number | undefined
   /** Set when the peer left before the answer was complete. */
   hungUp: { at: number; chunk: number } | undefined
+  /** Bytes came after its JSON had ended: a native route does not hear its peer leave. */
+  deaf: boolean
+  /** Its peer left with a full buffer unread; with `pausedReaderWedges` its permit is lost. */
+  stuck: boolean
   /** Faults that struck it. */
   faults: string[]
 }
@@ -88,6 +92,8 @@ class RingRecorder implements Recorder {
       chunks: 0,
       endedAt: undefined,
       hungUp: undefined,
+      deaf: false,
+      stuck: false,
       faults: [],
     }
     this.#requests.push(request)

@@ -31,6 +31,8 @@ export interface ReplyDeps {
   die: () => void
   /** The runner of this request's model dies. */
   killRunner: () => void
+  /** The peer left while there was more to send than it had read. */
+  stuck: () => void
 }
 
 export interface Reply {
@@ -50,6 +52,8 @@ export interface Reply {
 }
 
 interface ReplyContext {
+  /** The stream has broken once; what says so is not to break again. */
+  broken?: boolean
   seen: SeenRequest
   strikes: Strikes
   signal: AbortSignal
@@ -101,15 +105,17 @@ class GoReply implements Reply {
   }
 
   async write(chunk: string): Promise<void> {
+    // What breaks before the first chunk still has a status of its own.
+    strikeStream(this.#context)
     await this.#sendHead(undefined)
     await this.#put(chunk)
   }
 
   async finish(chunks: readonly string[]): Promise<void> {
-    await this.#sendHead(undefined)
     if (this.#context.strikes.get('no_terminator') === undefined) {
-      for (const chunk of chunks) await this.#put(chunk)
+      for (const chunk of chunks) await this.write(chunk)
     }
+    await this.#sendHead(undefined)
     this.end()
   }
 
@@ -141,7 +147,7 @@ class GoReply implements Reply {
     const drip = strikes.get('drip')
     const step = drip?.bytes ?? Math.max(1, bytes.length)
     for (let at = 0; at < bytes.length; at += step) {
-      await push(this.response, bytes.subarray(at, at + step), signal)
+      await push(this.response, bytes.subarray(at, at + step), { signal, stuck: deps.stuck })
       if (drip !== undefined) await sleep(deps.clock, drip.ms ?? 0, signal)
     }
     seen.chunks += 1
@@ -201,15 +207,18 @@ async function strikeBefore(res: ServerResponse, context: ReplyContext): Promise
     deps.die()
     throw new Gone('the worker died')
   }
+}
+
+/** The engine behind a stream fails, once. */
+function strikeStream(context: ReplyContext): void {
+  const { seen, strikes, deps } = context
   const broken = strikes.get('stream_error')
-  if (broken !== undefined && seen.chunks >= broken.after) {
-    throw new StreamBroken(broken.message ?? 'unexpected EOF')
-  }
   const kill = strikes.get('kill_runner')
-  if (kill !== undefined && seen.chunks >= kill.after) {
-    deps.killRunner()
-    throw new StreamBroken('unexpected EOF')
-  }
+  const after = Math.min(broken?.after ?? Infinity, kill?.after ?? Infinity)
+  if (context.broken === true || seen.chunks < after) return
+  context.broken = true
+  if (kill !== undefined) deps.killRunner()
+  throw new StreamBroken(broken?.message ?? 'unexpected EOF')
 }
 
 /** Ends a connection in the middle of an answer, after what was written has left. */
@@ -233,12 +242,26 @@ async function flushed(res: ServerResponse): Promise<void> {
  * Writes a chunk and waits until the kernel has it: each chunk leaves in a write of
  * its own, and, as in a real Ollama, nothing more is made for a reader that does not read.
  */
-async function push(res: ServerResponse, bytes: Buffer, signal: AbortSignal): Promise<void> {
+async function push(
+  res: ServerResponse,
+  bytes: Buffer,
+  { signal, stuck }: { signal: AbortSignal; stuck: () => void },
+): Promise<void> {
   signal.throwIfAborted()
+  if (res.destroyed) throw new Gone('nobody is there to write to')
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const left = (): void => reject(signal.reason as Error)
+  const unread = (): boolean => (res.socket?.writableLength ?? 0) > 0
+  let waiting = false
+  const left = (): void => {
+    if (waiting) stuck()
+    reject(signal.reason as Error)
+  }
   signal.addEventListener('abort', left, { once: true })
   res.write(bytes, () => resolve())
+  // A turn later the kernel has taken what it can; what is left waits for the reader.
+  setImmediate(() => {
+    waiting = unread()
+  })
   await promise.finally(() => signal.removeEventListener('abort', left))
 }
 

@@ -3,6 +3,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { peekModel } from './bind.ts'
+import { parseFirst } from './go-json.ts'
 import { noStrikes, type Strikes } from './faults.ts'
 import { gate } from './gate.ts'
 import { parseName } from './names.ts'
@@ -29,7 +30,7 @@ export async function serve(wire: Wire, req: IncomingMessage, res: ServerRespons
   const left = watchPeer(sim, res, seen)
   sim.events.emit({ name: 'request', at: seen.at, requestId: seen.id, path })
   try {
-    const body = isBlob(req, path) ? Buffer.alloc(0) : await readBody(req)
+    const body = isBlob(req, path) ? Buffer.alloc(0) : await readBody(req, seen)
     sim.record.body(seen, body)
     seen.model = peekModel(body, req.headers['content-type'] ?? '')
     const strikes = path.startsWith('/_sim/') ? noStrikes : strike(sim, seen)
@@ -86,15 +87,34 @@ function watchPeer(sim: Sim, res: ServerResponse, seen: SeenRequest): AbortSigna
 const isBlob = (req: IncomingMessage, path: string): boolean =>
   req.method === 'POST' && path.startsWith('/api/blobs/')
 
-async function readBody(req: IncomingMessage): Promise<Buffer> {
+async function readBody(req: IncomingMessage, seen: SeenRequest): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of req as AsyncIterable<Buffer>) {
     bytes += chunk.length
     if (bytes > MAX_BODY) throw new Gone('the body is too large to keep')
     chunks.push(chunk)
+    if (!req.complete && seemsWhole(chunk)) {
+      // A turn later the parser has seen all of the packet that the chunk came in.
+      await new Promise((resolve) => setImmediate(resolve))
+      seen.deaf = seen.deaf || (!req.complete && isWhole(chunks))
+    }
   }
   return Buffer.concat(chunks)
+}
+
+const seemsWhole = (chunk: Buffer): boolean =>
+  /\}\s*$/u.test(chunk.subarray(-64).toString('latin1'))
+
+/** Whether the JSON has ended though more of the body may come. */
+function isWhole(chunks: readonly Buffer[]): boolean {
+  try {
+    parseFirst(Buffer.concat(chunks).toString('utf8'))
+    return true
+  } catch {
+    // Not yet: the rest comes with the next chunk.
+    return false
+  }
 }
 
 function strike(sim: Sim, seen: SeenRequest): Strikes {
@@ -126,15 +146,19 @@ async function answer(wire: Wire, answering: Answering): Promise<void> {
   const { sim, die } = wire
   const { req, res, seen, body, strikes, signal, path } = answering
   if (await strikeInstead({ req, res, seen, signal, body, clock: sim.clock }, strikes)) return
+  const heard = hears(seen) ? signal : new AbortController().signal
   const reply = createReply(req, res, {
     seen,
     strikes,
-    signal,
+    signal: heard,
     deps: {
       clock: sim.clock,
       emit: (event) => sim.events.emit(event),
       die,
       killRunner: () => killRunner(sim, seen),
+      stuck: () => {
+        seen.stuck = sim.settings.pausedReaderWedges
+      },
     },
   })
   const exchange: Exchange = {
@@ -144,12 +168,19 @@ async function answer(wire: Wire, answering: Answering): Promise<void> {
     path,
     params: {},
     text: body.toString(isMultipart(req) ? 'latin1' : 'utf8'),
-    signal,
+    signal: heard,
     strikes,
     reply,
   }
   await route(exchange, match(sim.features, req.method ?? 'GET', path))
 }
+
+/**
+ * Go sees a peer leave only once it has read the body to its end. Native handlers
+ * stop at the closing brace, so what follows it in a later packet makes them deaf;
+ * the /v1 middlewares read all of it.
+ */
+const hears = (seen: SeenRequest): boolean => !(seen.deaf && seen.path.startsWith('/api/'))
 
 const isMultipart = (req: IncomingMessage): boolean =>
   (req.headers['content-type'] ?? '').includes('multipart/form-data')

@@ -40,6 +40,8 @@ export interface Settings {
   registry: 'unreachable' | 'missing' | 'available'
   /** Milliseconds between two lines of a pull. Default 1. */
   pullStepMs: number
+  /** Whether a peer that stops reading and then leaves costs the model a permit for good, as Ollama's code shape allows. Default false. */
+  pausedReaderWedges: boolean
   /** Further allowed origins (`OLLAMA_ORIGINS`). */
   origins: readonly string[]
 }
@@ -74,6 +76,7 @@ export const DEFAULT_SETTINGS: Settings = {
   cloud: 'disabled',
   registry: 'unreachable',
   pullStepMs: 1,
+  pausedReaderWedges: false,
   origins: [],
 }
 

@@ -150,8 +150,8 @@ function dispatch(wire: Wire, req: IncomingMessage, res: ServerResponse): void {
     process.stderr.write(
       `simulated worker: ${error instanceof Error ? error.stack : String(error)}\n`,
     )
-    if (!res.headersSent) res.writeHead(500)
-    res.end()
+    if (res.headersSent) res.destroy()
+    else res.writeHead(500).end()
   })
 }
 

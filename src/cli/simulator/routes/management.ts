@@ -10,6 +10,7 @@ import { goJson } from '../go-json.ts'
 import { makeModel, type SimModel } from '../models.ts'
 import { displayName, parseName, type ModelName } from '../names.ts'
 import { hashOf, seededRandom } from '../random.ts'
+import { StreamBroken } from '../reply.ts'
 import { JSON_UTF8, type Exchange } from '../sim.ts'
 
 const PULL: Struct = { model: 'string', name: 'string', insecure: 'bool', stream: 'bool' }
@@ -131,9 +132,14 @@ async function sendProgress(
   let last: Line = {}
   const streaming = request['stream'] !== false
   if (streaming) reply.begin(200, { 'Content-Type': 'application/x-ndjson' })
-  for await (const line of progress) {
-    last = line
-    if (streaming) await reply.write(`${goJson(line)}\n`)
+  try {
+    for await (const line of progress) {
+      last = line
+      if (streaming) await reply.write(`${goJson(line)}\n`)
+    }
+  } catch (error) {
+    if (!(error instanceof StreamBroken)) throw error
+    await reply.write(`${goJson({ error: error.message })}\n`)
   }
   if (streaming) {
     reply.end()
