@@ -171,7 +171,11 @@ for (const shell of ['bash', 'zsh', 'fish']) {
   test(`${shell} can read its script`, async (t) => {
     if (!needsTool(t, shell)) return
     const { stdout } = await run(['completion', shell])
-    const checked = spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' })
+    const file = path.join(mkdtempSync(path.join(tmpdir(), 'ogw-completion-')), 'script')
+    t.after(() => rmSync(path.dirname(file), { recursive: true }))
+    // From a file: fish does not read a script from the socket that Node gives it as stdin.
+    writeFileSync(file, stdout)
+    const checked = spawnSync(shell, ['-n', file], { encoding: 'utf8' })
     assert.equal(checked.stderr, '')
     assert.equal(checked.status, 0)
   })
