@@ -26,7 +26,15 @@ if (files.length === 0) {
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
 
-const tests = run({ files, cwd: root, concurrency: 2, timeout: FILE_TIMEOUT, signal: stop.signal })
+const tests = run({
+  files,
+  cwd: root,
+  concurrency: 2,
+  timeout: FILE_TIMEOUT,
+  signal: stop.signal,
+  // `npm run test:update` rewrites what others read; its diff is read in review.
+  execArgv: process.env['OGW_UPDATE'] === '1' ? ['--test-update-snapshots'] : [],
+})
 const skipped: string[] = []
 const NOTHING = { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 }
 let counts = NOTHING
