@@ -21,9 +21,9 @@ export interface RawExchange {
 export function send(
   port: number,
   request: RawRequest,
-  options: { leaveAfterChunks?: number } = {},
+  options: { leaveAfterChunks?: number; host?: string } = {},
 ): RawExchange {
-  const socket = connect(port, '127.0.0.1')
+  const socket = connect(port, options.host ?? '127.0.0.1')
   const answer = new Promise<RawAnswer>((resolve, reject) => {
     const received: Buffer[] = []
     let endedBy = 'server'

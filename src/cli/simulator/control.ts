@@ -57,6 +57,9 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 }
 
+/** Method and path of each, for the page about the simulation. */
+export const CONTROL_ROUTES: readonly string[] = Object.keys(OPERATIONS)
+
 export function control(sim: Sim, method: string, path: string, text: string): ControlAnswer {
   const operation = OPERATIONS[`${method} ${path}`]
   if (operation === undefined) return { status: 404, body: { error: `no ${method} ${path} here` } }

@@ -2,7 +2,10 @@
 // says what was really on the wire.
 
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { CONTROL_ROUTES } from '../../../src/cli/simulator/control.ts'
+import { FAULT_KINDS } from '../../../src/cli/simulator/faults.ts'
 import { startSimulatedWorker } from '../../../src/cli/simulator/worker.ts'
 import { send } from '../../support/raw-client.ts'
 import { ask, chatBody } from '../../support/sim-client.ts'
@@ -107,4 +110,14 @@ test('two workers of one seed say the same words', async () => {
   }
   assert.equal(texts[0], texts[1])
   assert.notEqual(texts[0], '')
+})
+
+test('the page about the simulation names every fault and every control route', () => {
+  const page = readFileSync('docs/simulator.md', 'utf8')
+  const missing = [...FAULT_KINDS].filter((kind) => !page.includes(`\n| \`${kind}\` `))
+  assert.deepEqual(missing, [])
+  assert.deepEqual(
+    CONTROL_ROUTES.filter((route) => !page.includes(`\`${route}\``)),
+    [],
+  )
 })
