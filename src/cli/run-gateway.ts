@@ -52,7 +52,7 @@ function startFailure(cause: unknown): unknown {
 function untilSignalled(gateway: Gateway): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const stop = (): void => void gateway.stop().then(resolve, reject)
-  const reload = (): void => void gateway.reload().catch(reject)
+  const reload = (): void => gateway.reload()
   process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', reload)
   return promise.finally(() => {
     process.off('SIGTERM', stop).off('SIGINT', stop).off('SIGHUP', reload)

@@ -6,15 +6,25 @@ import type { Clock } from './clock.ts'
 import { readListenAddress } from './config/address.ts'
 import type { ListenAddress } from './config/address.ts'
 import type { LoadedConfig } from './config/load.ts'
+import { ConfigReload } from './config/reload.ts'
 import { storagePaths } from './config/storage-paths.ts'
+import type { StoragePaths } from './config/storage-paths.ts'
+import type { Admin } from './admin/start.ts'
+import { requestAudit } from './observe/audit-log.ts'
+import { EventRing } from './observe/event-ring.ts'
 import { createLog, stderrIsJournal } from './observe/log.ts'
 import type { Log } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import type { Metrics } from './observe/metrics.ts'
 import { createObserver, requestLog } from './observe/observer.ts'
 import { createOpsServer } from './observe/ops-server.ts'
+import type { OpsServer } from './observe/ops-server.ts'
+import type { RequestRecord } from './observe/request-record.ts'
 import { ParserPool } from './proxy/parser-pool.ts'
+import type { ClientServer } from './proxy/server.ts'
 import { WorkerPerformance } from './state/worker-performance.ts'
+import { openAdmin, readOperatorState } from './wiring/admin.ts'
+import type { OperatorState } from './wiring/admin.ts'
 import { makeClientServer } from './wiring/client-side.ts'
 import { inferenceDeps } from './wiring/inference.ts'
 import { makeParts } from './wiring/parts.ts'
@@ -45,48 +55,28 @@ export interface Gateway {
    */
   stop(): Promise<void>
   /** Reads the config file again. A file with a problem changes nothing; the log says which. */
-  reload(): Promise<void>
+  reload(): void
 }
 
 /** Throws StartError where a state file cannot be trusted, or the system's error for a listener. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { loaded, env, clock = systemClock } = options
-  const { config } = loaded
-  const paths = storagePaths(config, env)
-  const log = options.log ?? createLog({ level: config.log.level, journal: stderrIsJournal(env) })
-  warnOfProxies(env, log)
-  const parts = makeParts({ config: () => config, log, clock })
-  const { prober, inventory } = parts
-  const state = { draining: false, ready: false, configuredAtS: clock.now() / 1000 }
-  const performance = new WorkerPerformance(paths.worker_performance_file, {
-    fleet: parts.fleet,
-    clock,
-    onTrouble: (trouble) => log.event('state.trouble', { problem: trouble?.message }),
+  const assembly = assemble(options)
+  const { parts, rooms, state, log, reload } = assembly
+  // The socket first: a second gateway on it must refuse before it has touched anything.
+  const { listen, ops_listen: opsListen } = reload.config
+  rooms.admin = await openAdmin({
+    ...assembly,
+    state: assembly.operators,
+    env: options.env,
+    addresses: { listen, opsListen },
+    draining: () => state.draining,
   })
-  const metrics = makeMetrics(parts, options.version, state)
-  const observer = createObserver(log, [requestLog(log), metrics.book])
-  const inference = inferenceDeps(parts, { parsers: new ParserPool(), observer })
-  const server = makeClientServer(parts, log, inference)
-  const ops = createOpsServer({ metrics, notReady: () => notReady(state) })
-
-  performance.start()
-  prober.start()
-  inventory.start()
-  const ready = prober.firstRoundDone.then(() => void (state.ready = true))
-  const opsAddress =
-    config.ops_listen === null ? undefined : await ops.listen(hostAndPort(config.ops_listen))
-  const address = await server.listen(hostAndPort(config.listen))
+  const { address, opsAddress } = await listenOrStop(parts, rooms)
+  rooms.performance.start()
+  parts.prober.start()
+  parts.inventory.start()
+  const ready = parts.prober.firstRoundDone.then(() => void (state.ready = true))
   log.event('gateway.started', { listen: `${address.address}:${address.port}` })
-
-  async function stopAll(): Promise<void> {
-    const cut = await server.stop(config.drain_timeout)
-    await Promise.all([prober.stop(), inventory.stop(), parts.pools.destroy()])
-    parts.infos.stop()
-    await Promise.all([inference.parsers.close(), performance.stop()])
-    await ops.close()
-    log.event('gateway.stopped', { cut })
-    log.flush()
-  }
 
   let stopping: Promise<void> | undefined
   return {
@@ -94,14 +84,114 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     opsAddress,
     ready,
     parts,
-    reload: () => Promise.resolve(),
+    reload() {
+      const result = rooms.admin?.reload()
+      if (result?.ok === true) log.event('config.reloaded', { keys: result.keys.join(', ') })
+      else log.event('config.reload_failed', { problems: result?.problems.join('; ') })
+    },
     stop() {
-      if (stopping !== undefined) void server.stop(0)
+      if (stopping !== undefined) void rooms.server.stop(0)
       state.draining = true
-      stopping ??= stopAll()
+      stopping ??= stopAll(parts, rooms, log)
       return stopping
     },
   }
+}
+
+interface Assembly {
+  parts: GatewayParts
+  operators: OperatorState
+  rooms: Rooms
+  state: GatewayState
+  reload: ConfigReload
+  events: EventRing
+  log: Log
+  paths: StoragePaths
+}
+
+/** Makes everything and starts nothing. */
+function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Assembly {
+  const clock = given.clock ?? systemClock
+  const { config } = loaded
+  const paths = storagePaths(config, env)
+  const log = given.log ?? createLog({ level: config.log.level, journal: stderrIsJournal(env) })
+  warnOfProxies(env, log)
+  const events = new EventRing(clock)
+  const reload: ConfigReload = new ConfigReload({
+    file,
+    env,
+    now: () => clock.now(),
+    loaded,
+    apply: ({ workers, log: { level } }) => {
+      parts.fleet.apply({ type: 'configured', workers })
+      placeAndDrain(operators)
+      log.setLevel(level)
+    },
+  })
+  const parts = makeParts({ config: () => reload.config, log, events, clock })
+  const operators = readOperatorState(parts, paths)
+  placeAndDrain(operators)
+  const state: GatewayState = { draining: false, ready: false, reload }
+  const metrics = makeMetrics(parts, version, state)
+  const book = (record: RequestRecord): void => operators.book.done(record)
+  const sinks = [requestLog(log), metrics.book, book]
+  if (config.audit.requests) sinks.push(requestAudit(operators.audit))
+  const parsers = new ParserPool()
+  const inference = inferenceDeps(parts, { parsers, observer: createObserver(log, sinks) })
+  const rooms: Rooms = {
+    server: makeClientServer(parts, log, inference),
+    ops: createOpsServer({ metrics, notReady: () => notReady(state) }),
+    parsers,
+    performance: new WorkerPerformance(paths.worker_performance_file, {
+      fleet: parts.fleet,
+      clock,
+      onTrouble: (trouble) => log.event('state.trouble', { problem: trouble?.message }),
+    }),
+    admin: undefined,
+  }
+  return { parts, operators, rooms, state, reload, events, log, paths }
+}
+
+/** Tells the fleet what operators have decided; again after each new config. */
+function placeAndDrain({ placement, workers }: OperatorState): void {
+  placement.placeAll()
+  workers.drainAll()
+}
+
+/** What listens or writes, and so has to be ended. */
+interface Rooms {
+  server: ClientServer
+  ops: OpsServer
+  parsers: ParserPool
+  performance: WorkerPerformance
+  admin: Admin | undefined
+}
+
+async function listenOrStop(
+  { config }: GatewayParts,
+  rooms: Rooms,
+): Promise<Pick<Gateway, 'address' | 'opsAddress'>> {
+  const { listen, ops_listen } = config()
+  try {
+    const opsAddress =
+      ops_listen === null ? undefined : await rooms.ops.listen(hostAndPort(ops_listen))
+    return { opsAddress, address: await rooms.server.listen(hostAndPort(listen)) }
+  } catch (error) {
+    await Promise.all([rooms.admin?.stop(), rooms.ops.close()])
+    throw error
+  }
+}
+
+/** Operators and probes of the process can look on until the last request has ended. */
+async function stopAll(parts: GatewayParts, rooms: Rooms, log: Log): Promise<void> {
+  const cut = await rooms.server.stop(parts.config().drain_timeout)
+  parts.scheduler.close()
+  parts.infos.stop()
+  await Promise.all([parts.prober.stop(), parts.inventory.stop(), parts.pools.destroy()])
+  await Promise.all([rooms.parsers.close(), rooms.performance.stop(), rooms.admin?.stop()])
+  await rooms.ops.close()
+  log.event('gateway.stopped', { cut })
+  log.flush()
 }
 
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
@@ -117,7 +207,7 @@ function warnOfProxies(env: GatewayOptions['env'], log: Log): void {
 interface GatewayState {
   draining: boolean
   ready: boolean
-  configuredAtS: number
+  reload: ConfigReload
 }
 
 function notReady({ draining, ready }: GatewayState): string | undefined {
@@ -141,7 +231,10 @@ function makeMetrics(
       fleet
         .workers()
         .some(({ inventory }) => inventory.state === 'known' && inventory.models.has(key)),
-    configReload: () => ({ successful: true, succeededAtS: state.configuredAtS }),
+    configReload: () => ({
+      successful: state.reload.error === undefined,
+      succeededAtS: state.reload.loadedAt / 1000,
+    }),
   })
 }
 

@@ -14,7 +14,7 @@ import type { WorkersState } from '../state/workers-state.ts'
 import { modelRows, rounded } from './rows/models.ts'
 import { requestRow } from './rows/requests.ts'
 import { rulesOf, workerRow } from './rows/workers.ts'
-import type { Demand, FleetView, ModelLimit, RequestBoard } from './sources.ts'
+import type { Demand, FleetView, RequestBoard } from './sources.ts'
 import type { SlotView, TrafficRates } from './sources.ts'
 
 /** What does not change while the process lives. */
@@ -33,7 +33,6 @@ export interface SnapshotSources {
   facts: GatewayFacts
   fleet: FleetView
   slots: SlotView
-  limit: ModelLimit
   requests: RequestBoard
   traffic(): TrafficRates
   demand: Demand
@@ -137,16 +136,16 @@ export function placementSection({ placement, fleet }: SnapshotSources): Placeme
 }
 
 export function workersSection(sources: SnapshotSources): Snapshot['workers'] {
-  const { fleet, slots, limit, clock } = sources
+  const { fleet, slots, clock } = sources
   const requests = sources.requests.list()
-  const from = { slots, limit, requests, waiting: slots.waiting(), now: clock.mono() }
+  const from = { slots, requests, waiting: slots.waiting(), now: clock.mono() }
   return fleet.workers().map((worker) => workerRow(worker, from))
 }
 
 export function modelsSection(sources: SnapshotSources): Snapshot['models'] {
-  const { fleet, limit, demand, clock } = sources
+  const { fleet, demand, clock } = sources
   const workers = fleet.workers()
-  return modelRows({ workers, limit, lastHour: demand.lastHour(), now: clock.mono() })
+  return modelRows({ workers, lastHour: demand.lastHour(), now: clock.mono() })
 }
 
 export function requestsSection({ requests, clock }: SnapshotSources): Snapshot['requests'] {

@@ -64,6 +64,3 @@ export interface FleetView {
 }
 
 export type SlotView = Pick<Admission, 'inFlight' | 'modelInFlight' | 'waiting' | 'waitingCount'>
-
-/** Requests for one model that may run on that worker at once. */
-export type ModelLimit = (worker: Worker, modelKey: string) => number

@@ -129,9 +129,13 @@ export class Scheduler implements Admission {
   }
 
   /** What would be decided now, every worker judged. Takes no slot and leaves no trace. */
-  explain(ask: Ask): Decision {
+  explain(ask: Ask): { decision: Decision; refusal: GatewayError | undefined } {
     const judgement = this.#decider.judgement(ask)
-    return this.#decider.decision(judgement, outcomeOf(judgement.choice), Number.POSITIVE_INFINITY)
+    const outcome = outcomeOf(judgement.choice)
+    return {
+      decision: this.#decider.decision(judgement, outcome, Number.POSITIVE_INFINITY),
+      refusal: outcome === 'refused' ? refusalOf(judgement) : undefined,
+    }
   }
 
   /** The newest decision made for a request, while it is kept. */

@@ -4,7 +4,6 @@
 
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import type { Clock } from '../clock.ts'
 import { digestOf, restartOnlyChanges } from './drift.ts'
 import { effectiveConfig } from './effective.ts'
 import type { Env } from './environment.ts'
@@ -17,7 +16,8 @@ export interface ReloadDeps {
   /** Undefined when the gateway runs without a file. */
   file: string | undefined
   env: Env
-  clock: Clock
+  /** Wall clock in milliseconds. */
+  now(): number
   /** What the gateway was started with. */
   loaded: LoadedConfig
   /**
@@ -56,7 +56,7 @@ export class ConfigReload {
   constructor(deps: ReloadDeps) {
     this.#deps = deps
     this.#loaded = deps.loaded
-    this.#loadedAt = deps.clock.now()
+    this.#loadedAt = deps.now()
   }
 
   get file(): string | undefined {
@@ -90,7 +90,7 @@ export class ConfigReload {
 
   /** Reads the file and applies it. With `dryRun` it only says what would happen. */
   reload(dryRun = false): ReloadResult {
-    const { file, env, clock, apply } = this.#deps
+    const { file, env, now } = this.#deps
     if (file === undefined) {
       return { ok: false, problems: ['the gateway runs without a config file; nothing to read'] }
     }
@@ -105,14 +105,26 @@ export class ConfigReload {
     const config = keepRestartOnly(next.config, before)
     const keys = changedKeys(before, config)
     if (!dryRun) {
-      if (keys.length > 0) apply(config, before)
-      this.#loaded = { ...next, config }
-      this.#loadedAt = clock.now()
+      this.#swap({ ...next, config }, keys.length > 0)
+      this.#loadedAt = now()
       this.#error = undefined
       this.#restartNeeded = restartNeeded
     }
     const warnings = next.warnings.map(problemText)
     return { ok: true, changed: keys.length > 0, keys, restartNeeded, warnings }
+  }
+
+  /** Whoever is told of the new config already finds it running. */
+  #swap(next: LoadedConfig, tell: boolean): void {
+    const before = this.#loaded
+    this.#loaded = next
+    if (!tell) return
+    try {
+      this.#deps.apply(next.config, before.config)
+    } catch (bug) {
+      this.#loaded = before
+      throw bug
+    }
   }
 
   /** How the file differs from what runs, read now. */

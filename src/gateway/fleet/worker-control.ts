@@ -1,8 +1,11 @@
-// Orders of the gateway to a worker: empty requests that load or unload a model. The gateway never
-// sends a prompt.
+// Orders of the gateway to a worker: empty requests that load or unload a model, and what
+// operators do with models on its disk. The gateway never sends a prompt.
 
+import { Client } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
-import { callWorker } from './worker-api.ts'
+import { callWorker, connectOptions, describeFault, splitAddress } from './worker-api.ts'
+import { errorMessage } from './worker-faults.ts'
 import type { Worker } from './worker.ts'
 
 export type ControlResult = { ok: true } | { ok: false; error: string }
@@ -10,6 +13,9 @@ export type ControlResult = { ok: true } | { ok: false; error: string }
 /** An unload is answered at once; a worker that needs longer is not there. */
 const UNLOAD_TIMEOUT_MS = 5_000
 const MAX_ANSWER_BYTES = 65_536
+const CONNECT_TIMEOUT_MS = 5_000
+/** Ollama's own client takes lines up to this. */
+const MAX_LINE_BYTES = 8 * 1024 * 1024
 
 /** `model` in the worker's own spelling. A request that still runs there ends first. */
 export async function unloadOn(
@@ -33,4 +39,104 @@ export async function unloadOn(
   )
   if (!answer.ok) return answer
   return answer.status === 200 ? { ok: true } : { ok: false, error: `answered ${answer.status}` }
+}
+
+/** Waits as long as the load takes. Rejects with the worker's own words. */
+export async function loadOn(worker: Worker, model: string, signal: AbortSignal): Promise<void> {
+  await using call = await order(worker, { method: 'POST', path: '/api/generate', model }, signal)
+  await call.text()
+}
+
+/** Removes it from the worker's disk. Rejects with the worker's own words. */
+export async function removeOn(worker: Worker, model: string, signal: AbortSignal): Promise<void> {
+  await using call = await order(worker, { method: 'DELETE', path: '/api/delete', model }, signal)
+  await call.text()
+}
+
+export interface PullStep {
+  status: string
+  digest: string | undefined
+  completedBytes: number | undefined
+  totalBytes: number | undefined
+}
+
+/** Each line of the worker's progress. Rejects where one says that the pull failed. */
+export async function* pullOn(
+  worker: Worker,
+  model: string,
+  signal: AbortSignal,
+): AsyncGenerator<PullStep> {
+  await using call = await order(worker, { method: 'POST', path: '/api/pull', model }, signal)
+  let rest = ''
+  for await (const chunk of call.body) {
+    const lines = (rest + chunk.toString('utf8')).split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > MAX_LINE_BYTES) throw new Error('a line of the progress is too long')
+    yield* lines.flatMap(stepOf)
+  }
+  yield* stepOf(rest)
+}
+
+function stepOf(line: string): PullStep[] {
+  if (line.trim() === '') return []
+  const told: unknown = JSON.parse(line)
+  if (typeof told !== 'object' || told === null) return []
+  if ('error' in told) throw new Error(String(told.error))
+  const number = (value: unknown): number | undefined =>
+    typeof value === 'number' ? value : undefined
+  return [
+    {
+      status: 'status' in told ? String(told.status) : '',
+      digest: 'digest' in told ? String(told.digest) : undefined,
+      completedBytes: number('completed' in told ? told.completed : undefined),
+      totalBytes: number('total' in told ? told.total : undefined),
+    },
+  ]
+}
+
+interface Order {
+  method: 'POST' | 'DELETE'
+  path: string
+  model: string
+}
+
+interface RunningOrder extends AsyncDisposable {
+  body: Dispatcher.ResponseData['body']
+  text(): Promise<string>
+}
+
+/** A call that may last for hours; only its caller ends it. */
+async function order(
+  worker: Worker,
+  { method, path, model }: Order,
+  signal: AbortSignal,
+): Promise<RunningOrder> {
+  const address = worker.current === undefined ? undefined : worker.addresses[worker.current]
+  if (address === undefined) throw new Error('the worker is down')
+  const ips = address.ip === undefined ? undefined : [address.ip]
+  const { origin, prefix } = splitAddress(address.url)
+  const client = new Client(origin, {
+    connect: connectOptions({ url: address.url, ips, config: worker.config }, CONNECT_TIMEOUT_MS),
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+  })
+  try {
+    const answer = await client.request({
+      method,
+      path: prefix + path,
+      headers: { 'content-type': 'application/json', ...worker.config.headers },
+      body: JSON.stringify({ model }),
+      signal,
+    })
+    const { statusCode, body } = answer
+    if (statusCode >= 400) {
+      const text = await body.text()
+      throw new Error(errorMessage(text) ?? `the worker answered ${statusCode}`)
+    }
+    return { body, text: () => body.text(), [Symbol.asyncDispose]: () => client.destroy() }
+  } catch (error) {
+    await client.destroy()
+    throw error instanceof Error && 'code' in error ? new Error(describeFault(error)) : error
+  }
 }

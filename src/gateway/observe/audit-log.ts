@@ -4,6 +4,7 @@
 
 import { appendFile, open, rename, stat } from 'node:fs/promises'
 import type { Clock, Timer } from '../clock.ts'
+import type { RequestRecord } from './request-record.ts'
 
 export interface AuditOptions {
   file: string
@@ -16,8 +17,8 @@ export interface AuditOptions {
 export interface AuditLog {
   /** Buffers one entry; `at` is added. Never throws. */
   write(entry: Readonly<Record<string, unknown>>): void
-  /** The newest entries, newest first, from memory and from the current file. */
-  recent(limit: number): Promise<unknown[]>
+  /** The newest entries that `read` makes something of, newest first, from the current file. */
+  recent<T>(limit: number, read: (entry: unknown) => T | undefined): Promise<T[]>
   /** Writes what is buffered. Never rejects. */
   flush(): Promise<void>
   /** Why entries cannot be written at present; undefined while they can. */
@@ -40,6 +41,11 @@ const RETRY_MS = 5_000
 /** Opens nothing: the file is made by the first entry, for its owner only. */
 export function openAuditLog(options: AuditOptions, clock: Clock): AuditLog {
   return new FileAuditLog(options, clock)
+}
+
+/** One metadata line a request, for `audit.requests`: a sink for the observer. */
+export function requestAudit(log: AuditLog): (record: RequestRecord) => void {
+  return (record) => log.write({ request: record })
 }
 
 /** For `"file": null`: every entry is let go. */
@@ -82,11 +88,12 @@ class FileAuditLog implements AuditLog {
     this.#plan(this.#error === undefined ? WRITE_AFTER_MS : RETRY_MS)
   }
 
-  async recent(limit: number): Promise<unknown[]> {
+  async recent<T>(limit: number, read: (entry: unknown) => T | undefined): Promise<T[]> {
     await this.flush()
     const text = await tailOf(this.#options.file).catch(() => '') // not there yet, or flagged
     const lines = [...text.split('\n'), ...this.#buffer.map((line) => line.trimEnd())]
-    return lines.flatMap(parsed).slice(-limit).toReversed()
+    const entries = lines.flatMap(parsed).flatMap((entry) => read(entry) ?? [])
+    return entries.slice(-limit).toReversed()
   }
 
   flush(): Promise<void> {

@@ -11,6 +11,8 @@ import { Pools } from '../fleet/pools.ts'
 import { Prober } from '../fleet/prober.ts'
 import { systemResolve } from '../fleet/worker-api.ts'
 import { unloadOn } from '../fleet/worker-control.ts'
+import type { FleetLog } from '../fleet/fleet-event.ts'
+import type { EventRing } from '../observe/event-ring.ts'
 import type { Log } from '../observe/log.ts'
 import { ActiveRequests } from '../proxy/active-requests.ts'
 
@@ -31,14 +33,15 @@ interface PartsOptions {
   config(): Config
   clock: Clock
   log: Log
+  events: EventRing
 }
 
-export function makeParts({ config, log, clock }: PartsOptions): GatewayParts {
+export function makeParts({ config, log, events, clock }: PartsOptions): GatewayParts {
   const active = new ActiveRequests()
   const fleet: Fleet = new Fleet(
     {
       clock,
-      log,
+      log: fleetLog(log, events),
       settings: config,
       bytesFlowing: (worker) => active.bytesFlowing(worker, clock.mono(), BYTES_FLOW_MS),
     },
@@ -51,7 +54,11 @@ export function makeParts({ config, log, clock }: PartsOptions): GatewayParts {
     config,
     effects: {
       unload: (worker, model) => void freeWorker({ fleet, clock, log }, worker, model),
-      event: (name, fields) => log.event(name, fields),
+      event(name, fields) {
+        log.event(name, fields)
+        const detail = `${fields.model} could not be loaded; ${fields.unloaded} was unloaded for it`
+        events.add({ severity: 'warn', event: name, object: fields.worker, detail })
+      },
     },
   })
   return {
@@ -64,6 +71,19 @@ export function makeParts({ config, log, clock }: PartsOptions): GatewayParts {
     pools: new Pools(fleet, config),
     scheduler,
     active,
+  }
+}
+
+/** What operators read in the log they also see in the console. */
+function fleetLog(log: Log, events: EventRing): FleetLog {
+  return {
+    event(name, fields) {
+      log.event(name, fields)
+      const { worker = '', ...others } = fields
+      const detail = Object.entries(others).map(([key, value]) => `${key} ${value}`)
+      const severity = name === 'worker.down' ? 'error' : 'info'
+      events.add({ severity, event: name, object: String(worker), detail: detail.join(', ') })
+    },
   }
 }
 

@@ -525,7 +525,7 @@ test('decisions are kept by request, and explaining leaves no trace', async () =
   assert.equal(lease.decision.judged[1]?.stoppedBy, 'inventory')
   const loaded = lease.decision.judged[0]?.terms.find(({ name }) => name === 'loaded')
   assert.deepEqual(loaded, { name: 'loaded', value: 1, points: 60 })
-  const explained = scheduler.explain(ask('m:1', { requestId: 'unknown' }))
+  const { decision: explained } = scheduler.explain(ask('m:1', { requestId: 'unknown' }))
   assert.equal(explained.outcome, 'queued')
   assert.equal(explained.judged[0]?.stoppedBy, 'slots')
   assert.equal(scheduler.decisionOf('unknown'), undefined)

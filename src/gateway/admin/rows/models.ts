@@ -3,14 +3,13 @@
 import type { ModelRow } from '../../contract/schema/models.ts'
 import type { InstalledModel, LoadedModel, ModelInfo, Worker } from '../../fleet/worker.ts'
 import { breakerGate } from '../../policy/breaker.ts'
+import { modelLimit } from '../../policy/concurrency.ts'
 import { parseInventoryName } from '../../policy/model-name.ts'
-import type { ModelLimit } from '../sources.ts'
 import { cellOf, isAllowed } from './cell.ts'
 import type { KnownModel } from './cell.ts'
 
 export interface ModelSources {
   workers: readonly Worker[]
-  limit: ModelLimit
   lastHour: ReadonlyMap<string, number>
   /** Monotonic. */
   now: number
@@ -54,7 +53,7 @@ function knownModel(key: string, model: Named): KnownModel {
 
 export function modelRow(model: KnownModel, sources: ModelSources): ModelRow {
   const { workers, now } = sources
-  const copies = workers.flatMap((worker) => copyOf(worker, model.key, sources.limit))
+  const copies = workers.flatMap((worker) => copyOf(worker, model.key))
   const installed = workers.flatMap((worker) => installedOn(worker, model.key) ?? [])
   const info = workers.flatMap((worker) => worker.info.get(model.key) ?? [])
   return {
@@ -83,7 +82,7 @@ function loadedOn({ loaded }: Worker, key: string): LoadedModel | undefined {
   return loaded.state === 'known' ? loaded.models.get(key) : undefined
 }
 
-function copyOf(worker: Worker, key: string, limit: ModelLimit): ModelRow['copies'] {
+function copyOf(worker: Worker, key: string): ModelRow['copies'] {
   const { inventory } = worker
   const copy = inventory.state === 'known' ? inventory.models.get(key) : undefined
   if (copy === undefined) return []
@@ -98,7 +97,7 @@ function copyOf(worker: Worker, key: string, limit: ModelLimit): ModelRow['copie
       context_loaded: loaded?.contextLength ?? null,
       loaded: loaded !== undefined,
       output_tokens_per_s: rounded(worker.rates.get(key)?.outputPerS),
-      limit: limit(worker, key),
+      limit: modelLimit(worker.config, key),
     },
   ]
 }

@@ -4,15 +4,15 @@ import type { WorkerRow } from '../../contract/schema/workers.ts'
 import type { Waiting } from '../../admission/ask.ts'
 import type { Telemetry, Worker } from '../../fleet/worker.ts'
 import { breakerGate, nextTryAt } from '../../policy/breaker.ts'
+import { modelLimit } from '../../policy/concurrency.ts'
 import type { PlacementRules } from '../../policy/placement.ts'
-import type { ModelLimit, SlotView, TrackedRequest } from '../sources.ts'
+import type { SlotView, TrackedRequest } from '../sources.ts'
 import { rounded } from './models.ts'
 
 export interface WorkerSources {
   slots: SlotView
   requests: readonly TrackedRequest[]
   waiting: readonly Waiting[]
-  limit: ModelLimit
   /** Monotonic. */
   now: number
 }
@@ -68,7 +68,7 @@ function addressesOf({ addresses, current }: Worker) {
   }
 }
 
-function modelSlotsOf(worker: Worker, { slots, requests, limit }: WorkerSources) {
+function modelSlotsOf(worker: Worker, { slots, requests }: WorkerSources) {
   const models = new Map<string, string>()
   for (const { worker: name, modelKey, model } of requests) {
     if (name === worker.name) models.set(modelKey, model)
@@ -77,7 +77,7 @@ function modelSlotsOf(worker: Worker, { slots, requests, limit }: WorkerSources)
     .map(([key, model]) => ({
       model,
       used: slots.modelInFlight(worker.name, key),
-      limit: limit(worker, key),
+      limit: modelLimit(worker.config, key),
     }))
     .filter(({ used }) => used > 0)
 }

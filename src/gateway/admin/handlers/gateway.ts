@@ -1,0 +1,145 @@
+// The gateway itself: status, health, the snapshot and its feed, events, audit, state files.
+
+import { stat } from 'node:fs/promises'
+import type { StoragePaths } from '../../config/storage-paths.ts'
+import { AuditEntry } from '../../contract/schema/gateway.ts'
+import type { StateFile, Status } from '../../contract/schema/gateway.ts'
+import type { AuditLog } from '../../observe/audit-log.ts'
+import type { EventRing, KeptEvent } from '../../observe/event-ring.ts'
+import type { Feed } from '../feed.ts'
+import type { Handlers } from '../handlers.ts'
+import { knownModels } from '../rows/models.ts'
+import { gatewaySection, makeSnapshot, problemsOf, trafficSection } from '../snapshot.ts'
+import type { SnapshotSources } from '../snapshot.ts'
+import { driftRow } from './config.ts'
+
+export interface GatewayDeps {
+  sources: SnapshotSources
+  feed: Feed
+  audit: AuditLog
+  storage: StoragePaths
+}
+
+type Name =
+  | 'status'
+  | 'health'
+  | 'snapshot'
+  | 'watch'
+  | 'names'
+  | 'storage.list'
+  | 'events'
+  | 'events.follow'
+  | 'audit.list'
+
+const SHOWN = 100
+
+export function gatewayHandlers(deps: GatewayDeps): Pick<Handlers, Name> {
+  const { sources, feed, audit, storage } = deps
+  return {
+    status: () => statusOf(sources),
+    health: () => {
+      const problems = problemsOf(sources)
+      return { healthy: problems.length === 0, problems }
+    },
+    snapshot: () => makeSnapshot(sources),
+    watch: (_input, { signal }) => feed.watch(signal),
+    names: () => ({
+      workers: sources.fleet.workers().map(({ name }) => name),
+      models: knownModels(sources.fleet.workers()).map(({ name }) => name),
+    }),
+    'storage.list': () => Promise.all(stateFiles(sources, storage)),
+    events: ({ limit = SHOWN }) => sources.events.after(0, limit),
+    'events.follow': ({ limit = 0 }, { signal }) => follow(sources.events, limit, signal),
+    // Lines about requests stand in the same file; they are no changes.
+    'audit.list': ({ limit = SHOWN }) =>
+      audit.recent(limit, (entry) => AuditEntry.safeParse(entry).data),
+  }
+}
+
+function statusOf(sources: SnapshotSources): Status {
+  const { fleet, clock, facts, placement } = sources
+  const workers = fleet.workers()
+  const count = (state: string): number =>
+    workers.filter(({ health }) => health.state === state).length
+  return {
+    ...gatewaySection(sources),
+    uptime_s: Math.max(0, Math.round((clock.mono() - facts.startedMono) / 1000)),
+    revision: placement.revision,
+    drift: driftRow(sources.reload),
+    workers: {
+      total: workers.length,
+      up: count('up'),
+      down: count('down'),
+      draining: workers.filter(({ draining }) => draining).length,
+    },
+    models: knownModels(workers).length,
+    traffic: trafficSection(sources),
+  }
+}
+
+/** Every one of them is there even if nobody wrote it yet, so that an operator knows its place. */
+const HOLDS: Readonly<Record<Exclude<keyof StoragePaths, 'dir'>, string>> = {
+  model_placement_file: 'placement overrides that operators set',
+  placement_history_file: 'every placement edit, for history and undo',
+  worker_performance_file: 'learned token rates per worker and model',
+  workers_file: 'workers that operators are draining',
+  keys_file: 'keys of clients, hashed',
+  tenants_file: 'tenant settings that operators changed',
+  credits_file: 'credits spent in the current windows',
+  usage_file: 'tokens by tenant, actor and model, for 90 days',
+  audit_file: 'who changed what',
+}
+
+function stateFiles(sources: SnapshotSources, storage: StoragePaths): Promise<StateFile>[] {
+  const errors: Partial<Record<keyof StoragePaths, string | undefined>> = {
+    model_placement_file: sources.placement.error,
+    workers_file: sources.workers.error,
+    audit_file: sources.audit.error,
+  }
+  return Object.entries(HOLDS).flatMap(([name, holds]) => {
+    const key = name as keyof typeof HOLDS // Object.entries widens the keys of the table
+    const path = storage[key]
+    return path === null ? [] : [stateFile({ name, path, holds }, errors[key])]
+  })
+}
+
+async function stateFile(
+  file: { name: string; path: string; holds: string },
+  error: string | undefined,
+): Promise<StateFile> {
+  const found = await stat(file.path).catch(() => undefined) // not written yet, or not readable
+  return {
+    ...file,
+    exists: found !== undefined,
+    size_bytes: found?.size ?? null,
+    modified_at: found?.mtime.toISOString() ?? null,
+    error: error ?? null,
+  }
+}
+
+/** The last `limit`, then each new one, until the caller leaves. */
+async function* follow(
+  events: EventRing,
+  limit: number,
+  signal: AbortSignal,
+): AsyncGenerator<KeptEvent, void, undefined> {
+  let seen = Math.max(0, events.seq - limit)
+  let wake = Promise.withResolvers<void>()
+  const end = events.onEvent(() => wake.resolve())
+  const onAbort = (): void => wake.resolve()
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    while (!signal.aborted) {
+      // Before the look, so that an event in between wakes the next round.
+      wake = Promise.withResolvers()
+      if (signal.aborted) return
+      const next = events.after(seen)
+      seen = events.seq
+      yield* next
+      if (events.seq === seen && !signal.aborted) await wake.promise
+    }
+  } finally {
+    end()
+    signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,0 +1,236 @@
+// The book of requests that operators see: those that are being handled, those that ended a moment
+// ago, why each went where it went, and what the last minute and the last hour looked like.
+// Everything in it is bounded.
+
+import type { Decision } from '../admission/ask.ts'
+import type { Clock } from '../clock.ts'
+import type { RequestRecord } from '../observe/request-record.ts'
+import { parseModelName } from '../policy/model-name.ts'
+import type { Demand, RequestBoard, TrackedRequest, TrafficRates } from './sources.ts'
+
+/** A request that is being handled, as the proxy knows it. */
+export interface ActiveView {
+  readonly id: string
+  readonly dialect: string
+  readonly path: string
+  /** Monotonic. */
+  readonly receivedAt: number
+  phase: 'reading' | 'waiting' | 'starting' | 'streaming'
+  model: string
+  tenant: string
+  actor: string
+  worker: string | undefined
+  attempts: number
+  grantedAt: number | undefined
+  firstByteAt: number | undefined
+  queueMs: number
+  chunks(): number
+}
+
+export interface ActiveList {
+  list(): readonly ActiveView[]
+  cancel(id: string, operator: string): boolean
+}
+
+const RECENT_MS = 60_000
+/** Ended requests that can still be looked up. */
+const ENDED_KEPT = 1_000
+const MINUTES = 60
+/** Models that are told apart within one minute; names come from strangers. */
+const MODELS_PER_MINUTE = 2_000
+
+interface Second {
+  at: number
+  requests: number
+  tokens: number
+  errors: number
+}
+
+export class RequestBook implements RequestBoard, Demand {
+  readonly #clock: Clock
+  readonly #active: ActiveList
+  readonly #decisionsOf: (id: string) => readonly Decision[]
+  readonly #minutes = new Map<number, Map<string, number>>()
+  #ended: TrackedRequest[] = []
+  #seconds: Second[] = []
+
+  /** `decisionsOf` is the scheduler's memory, which is bounded. */
+  constructor(clock: Clock, active: ActiveList, decisionsOf: (id: string) => readonly Decision[]) {
+    this.#clock = clock
+    this.#active = active
+    this.#decisionsOf = decisionsOf
+  }
+
+  /** A request is over: a sink for the observer. */
+  done(record: RequestRecord): void {
+    this.#ended.push(this.#endedRow(record))
+    if (this.#ended.length >= 2 * ENDED_KEPT) this.#ended = this.#ended.slice(-ENDED_KEPT)
+    this.#countSecond(record)
+    this.#countMinute(record.model)
+  }
+
+  list(): readonly TrackedRequest[] {
+    const since = this.#clock.mono() - RECENT_MS
+    const recent = this.#ended.slice(-ENDED_KEPT).filter(({ phaseMono }) => phaseMono >= since)
+    const active = this.#active.list().map((view) => this.#activeRow(view))
+    return [...recent, ...active].toSorted((a, b) => a.enteredMono - b.enteredMono)
+  }
+
+  find(id: string): TrackedRequest | undefined {
+    const view = this.#active.list().find((each) => each.id === id)
+    if (view !== undefined) return this.#activeRow(view)
+    return this.#ended.findLast((each) => each.id === id)
+  }
+
+  cancel(id: string, operator: string): boolean {
+    return this.#active.cancel(id, operator)
+  }
+
+  lastHour(): ReadonlyMap<string, number> {
+    const first = this.#minute() - MINUTES
+    const sum = new Map<string, number>()
+    for (const [minute, models] of this.#minutes) {
+      if (minute <= first) this.#minutes.delete(minute)
+      else for (const [key, count] of models) sum.set(key, (sum.get(key) ?? 0) + count)
+    }
+    return sum
+  }
+
+  traffic(): TrafficRates {
+    const since = Math.floor((this.#clock.mono() - RECENT_MS) / 1000)
+    this.#seconds = this.#seconds.filter(({ at }) => at > since)
+    const sum = { requests: 0, tokens: 0, errors: 0 }
+    for (const { requests, tokens, errors } of this.#seconds) {
+      sum.requests += requests
+      sum.tokens += tokens
+      sum.errors += errors
+    }
+    const seconds = RECENT_MS / 1000
+    return {
+      requestsPerS: sum.requests / seconds,
+      outputTokensPerS: sum.tokens / seconds,
+      errorRatio: sum.requests === 0 ? undefined : sum.errors / sum.requests,
+    }
+  }
+
+  #activeRow(view: ActiveView): TrackedRequest {
+    const decisions = this.#decisionsOf(view.id)
+    const phase = PHASES[view.phase]
+    const waits = phase === 'waiting' ? decisions.at(-1) : undefined
+    return {
+      id: view.id,
+      tenant: view.tenant,
+      actor: view.actor,
+      model: view.model,
+      modelKey: keyOf(view.model),
+      askedModel: undefined,
+      dialect: view.dialect,
+      path: view.path,
+      priority: 'interactive',
+      phase,
+      worker: view.worker,
+      ...this.#entered(view.receivedAt),
+      phaseMono: view.firstByteAt ?? view.grantedAt ?? view.receivedAt,
+      attempts: view.attempts,
+      queueMs: phase === 'waiting' ? undefined : view.queueMs,
+      firstByteMs:
+        view.firstByteAt === undefined ? undefined : Math.round(view.firstByteAt - view.receivedAt),
+      promptTokens: undefined,
+      outputTokens: view.firstByteAt === undefined ? undefined : view.chunks(),
+      reason: waits && reasonOf(waits),
+      status: undefined,
+      decisions,
+    }
+  }
+
+  #endedRow(record: RequestRecord): TrackedRequest {
+    const now = this.#clock.mono()
+    return {
+      id: record.id,
+      tenant: record.tenant,
+      actor: record.actor,
+      model: record.model,
+      modelKey: record.model,
+      askedModel: undefined,
+      dialect: record.dialect,
+      path: record.path,
+      priority: 'interactive',
+      phase: OUTCOMES[record.outcome],
+      worker: record.worker,
+      ...this.#entered(now - record.durationMs),
+      phaseMono: now,
+      attempts: record.attempts,
+      queueMs: record.queueMs,
+      firstByteMs: record.ttfbMs === undefined ? undefined : record.queueMs + record.ttfbMs,
+      promptTokens: record.promptTokens,
+      outputTokens: record.outputTokens,
+      reason: record.code ?? record.outcome,
+      status: record.status,
+      decisions: this.#decisionsOf(record.id),
+    }
+  }
+
+  /** The wall clock is rounded, so that its drift against the monotonic one changes no row. */
+  #entered(mono: number): { enteredMono: number; enteredWall: number } {
+    const wall = this.#clock.now() - (this.#clock.mono() - mono)
+    return { enteredMono: mono, enteredWall: Math.round(wall / 1000) * 1000 }
+  }
+
+  #countSecond({ outputTokens, outcome }: RequestRecord): void {
+    const at = Math.floor(this.#clock.mono() / 1000)
+    let second = this.#seconds.at(-1)
+    if (second?.at !== at) {
+      second = { at, requests: 0, tokens: 0, errors: 0 }
+      this.#seconds.push(second)
+      if (this.#seconds.length > RECENT_MS / 1000) this.#seconds.shift()
+    }
+    second.requests += 1
+    second.tokens += outputTokens
+    if (outcome === 'failed' || outcome === 'broken') second.errors += 1
+  }
+
+  #countMinute(model: string): void {
+    if (model === '') return
+    const minute = this.#minute()
+    const counts = this.#minutes.get(minute) ?? new Map<string, number>()
+    this.#minutes.set(minute, counts)
+    if (!counts.has(model) && counts.size >= MODELS_PER_MINUTE) return
+    counts.set(model, (counts.get(model) ?? 0) + 1)
+    this.#minutes.delete(minute - MINUTES)
+  }
+
+  #minute(): number {
+    return Math.floor(this.#clock.mono() / 60_000)
+  }
+}
+
+const PHASES = {
+  reading: 'waiting',
+  waiting: 'waiting',
+  starting: 'sent',
+  streaming: 'streaming',
+} as const
+
+const OUTCOMES = {
+  ok: 'done',
+  control: 'done',
+  refused: 'failed',
+  failed: 'failed',
+  broken: 'failed',
+  client_gone: 'cancelled',
+  slow_client: 'failed',
+  cancelled: 'cancelled',
+} as const
+
+function reasonOf({ judged }: Decision): string | undefined {
+  const stopped = judged.filter(({ stoppedBy }) => stoppedBy !== undefined)
+  const slots = stopped.filter(({ stoppedBy }) => stoppedBy === 'slots')
+  const shown = slots.length > 0 ? slots : stopped
+  const text = shown.slice(0, 3).map(({ worker, reason }) => `${worker}: ${reason}`)
+  return text.length === 0 ? undefined : text.join('; ')
+}
+
+function keyOf(model: string): string {
+  const parsed = parseModelName(model)
+  return parsed.ok ? parsed.name.key : model
+}

@@ -1,0 +1,185 @@
+// The operators' side of the gateway: state they change, what they are shown, and the socket.
+
+import { hostname } from 'node:os'
+import { startAdmin } from '../admin/start.ts'
+import type { Admin } from '../admin/start.ts'
+import type { ModelActions } from '../admin/handlers/models.ts'
+import type { ExplainAnswer, ExplainQuestion } from '../admin/handlers/requests.ts'
+import { RequestBook } from '../admin/request-board.ts'
+import type { SnapshotSources } from '../admin/snapshot.ts'
+import type { Ask } from '../admission/ask.ts'
+import type { ConfigReload } from '../config/reload.ts'
+import type { StoragePaths } from '../config/storage-paths.ts'
+import { socketToServe } from '../contract/socket-path.ts'
+import { GatewayError } from '../errors.ts'
+import { loadOn, pullOn, removeOn, unloadOn } from '../fleet/worker-control.ts'
+import type { Worker } from '../fleet/worker.ts'
+import { noAuditLog, openAuditLog } from '../observe/audit-log.ts'
+import type { AuditLog } from '../observe/audit-log.ts'
+import type { EventRing } from '../observe/event-ring.ts'
+import type { Log } from '../observe/log.ts'
+import { parseModelName } from '../policy/model-name.ts'
+import { PlacementState } from '../state/placement-state.ts'
+import { WorkersState } from '../state/workers-state.ts'
+import type { GatewayParts } from './parts.ts'
+
+export interface OperatorState {
+  placement: PlacementState
+  workers: WorkersState
+  audit: AuditLog
+  book: RequestBook
+}
+
+/** Reads what operators decided in earlier runs. Throws StartError where a file is broken. */
+export function readOperatorState(parts: GatewayParts, paths: StoragePaths): OperatorState {
+  const { clock, fleet, config } = parts
+  const placement = new PlacementState(
+    { document: paths.model_placement_file, history: paths.placement_history_file },
+    {
+      clock,
+      baselines: () =>
+        new Map(config().workers.map(({ name, model_placement }) => [name, model_placement])),
+      place: (worker, compiled, layer) =>
+        fleet.apply({ type: 'placed', worker, placement: compiled, layer }),
+    },
+  )
+  const workers = new WorkersState(paths.workers_file, {
+    clock,
+    drain: (worker, draining) => fleet.apply({ type: 'draining', worker, draining }),
+  })
+  const { max_bytes: maxBytes, keep } = config().audit
+  const file = paths.audit_file
+  return {
+    placement,
+    workers,
+    audit: file === null ? noAuditLog : openAuditLog({ file, maxBytes, keep }, clock),
+    book: new RequestBook(clock, parts.active, (id) => parts.scheduler.decisionsOf(id)),
+  }
+}
+
+export interface AdminOptions {
+  parts: GatewayParts
+  state: OperatorState
+  reload: ConfigReload
+  events: EventRing
+  log: Log
+  paths: StoragePaths
+  env: Readonly<Record<string, string | undefined>>
+  addresses: { listen: string; opsListen: string | null }
+  draining(): boolean
+}
+
+/** Listens on the admin socket. Throws StartError where the path cannot be used. */
+export async function openAdmin(options: AdminOptions): Promise<Admin> {
+  const { parts, state, reload, events, log, paths, env } = options
+  const { clock, fleet, scheduler, prober, inventory, config } = parts
+  const { path: socket } = socketToServe({
+    platform: process.platform,
+    env,
+    uid: process.getuid?.(),
+    configured: config().admin.socket,
+  })
+  const sources: SnapshotSources = {
+    clock,
+    facts: {
+      host: hostname(),
+      pid: process.pid,
+      startedWall: clock.now(),
+      startedMono: clock.mono(),
+      socket,
+      ...options.addresses,
+    },
+    fleet,
+    slots: scheduler,
+    requests: state.book,
+    traffic: () => state.book.traffic(),
+    demand: state.book,
+    placement: state.placement,
+    workers: state.workers,
+    reload,
+    events,
+    audit: state.audit,
+    draining: () => options.draining(),
+  }
+  return await startAdmin({
+    sources,
+    socketMode: Number.parseInt(config().admin.mode, 8),
+    storage: paths,
+    async probe(worker) {
+      await prober.probeNow(worker)
+      await inventory.readNow(worker)
+    },
+    actions: modelActions(parts),
+    prefer: (model) => explain(parts, question(model)).decision.worker,
+    explain: (asked) => explain(parts, asked),
+    onBug: (operation, error) => log.bug('admin.bug', error, { operation }),
+  })
+}
+
+const question = (model: string): ExplainQuestion => ({
+  model,
+  tools: false,
+  vision: false,
+  contextTokens: undefined,
+  key: undefined,
+})
+
+/** A question is judged like a request that waits for nobody. */
+function explain({ scheduler, clock }: GatewayParts, asked: ExplainQuestion): ExplainAnswer {
+  const parsed = parseModelName(asked.model)
+  if (!parsed.ok) throw new GatewayError({ code: 'invalid_request', detail: parsed.reason })
+  const now = clock.mono()
+  const ask: Ask = {
+    requestId: 'explain',
+    model: parsed.name,
+    needs: [
+      ...(asked.tools ? (['tools'] as const) : []),
+      ...(asked.vision ? (['vision'] as const) : []),
+    ],
+    contextTokens: asked.contextTokens,
+    numCtx: undefined,
+    cost: 1,
+    tenant: 'default',
+    actor: 'explain',
+    priority: 'interactive',
+    affinity: undefined,
+    keepsAlive: false,
+    waitUntil: now,
+    enteredAt: now,
+    failed: new Map(),
+  }
+  const { decision, refusal } = scheduler.explain(ask)
+  return { model: parsed.name.display, askedModel: undefined, decision, refusal }
+}
+
+function modelActions({ clock, inventory }: GatewayParts): ModelActions {
+  /** The worker's lists are read again whether the order succeeded or not. */
+  async function after(worker: Worker, act: Promise<void>): Promise<void> {
+    try {
+      await act
+    } finally {
+      await inventory.readNow(worker.name)
+    }
+  }
+  return {
+    load: (worker, model, signal) => after(worker, loadOn(worker, model, signal)),
+    remove: (worker, model, signal) => after(worker, removeOn(worker, model, signal)),
+    unload: (worker, model) => after(worker, unloaded(clock, worker, model)),
+    async *pull(worker, model, signal) {
+      try {
+        yield* pullOn(worker, model, signal)
+      } finally {
+        await inventory.readNow(worker.name)
+      }
+    },
+  }
+}
+
+async function unloaded(
+  clock: GatewayParts['clock'],
+  worker: Worker,
+  model: string,
+): Promise<void> {
+  const result = await unloadOn(clock, worker, model)
+  if (!result.ok) throw new Error(result.error)
+}
