@@ -314,8 +314,7 @@ test('a body that goes on after its JSON makes a native route deaf to a client t
   socket.write(
     `POST /api/chat HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n`,
   )
-  await worker.waitFor('request')
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(() => worker.record.requests()[0]?.deaf, { what: 'the JSON to be read' })
   socket.write('0\r\n\r\n')
   await worker.waitFor('load-begun')
   socket.destroy()
@@ -327,5 +326,4 @@ test('a body that goes on after its JSON makes a native route deaf to a client t
     clock.advance(10)
     return worker.events().some(({ name }) => name === 'slot-freed')
   })
-  assert.equal(worker.record.requests()[0]?.deaf, true)
 })
