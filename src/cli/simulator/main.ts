@@ -41,6 +41,8 @@ export async function runSimulatedWorker(args: SimulateWorkerArgs): Promise<void
   const { url, controlUrl } = worker
   process.stdout.write(`${JSON.stringify({ url, control_url: controlUrl, pid: process.pid })}\n`)
   await stopped
+  // The channel to a parent would keep the process alive.
+  if (process.connected) process.disconnect?.()
 }
 
 function stopSignal(): Promise<void> {

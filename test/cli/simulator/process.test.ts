@@ -71,12 +71,14 @@ test('a wrong option is said', async () => {
   assert.match(words, /slots/u)
 })
 
-test('a worker with a channel to its parent ends when the channel does', async () => {
-  const child = fork(MAIN, ['simulate-worker'], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
-  assert.ok(child.stdout)
-  await firstLine(child.stdout)
-  child.disconnect()
-  assert.deepEqual(await once(child, 'exit'), [0, null])
+test('a worker with a channel to its parent ends when the channel does, and when it is told', async () => {
+  for (const end of ['disconnect', 'kill'] as const) {
+    const child = fork(MAIN, ['simulate-worker'], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+    assert.ok(child.stdout)
+    await firstLine(child.stdout)
+    child[end]()
+    assert.deepEqual(await once(child, 'exit'), [0, null], end)
+  }
 })
 
 test('the demo fleet starts, answers and is gone', async () => {
