@@ -109,7 +109,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'tui',
     summary: 'watch and steer the running gateway in this terminal',
     group: 'Run',
-    load: (context) => later('./commands/tui.ts', 'tuiCommand', context),
+    load: async (context) => (await import('./commands/tui.ts')).tuiCommand(context),
   },
   {
     name: 'admin-proxy',

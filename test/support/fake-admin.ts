@@ -22,9 +22,13 @@ export interface FakeAdmin extends AsyncDisposable {
   readonly asked: Asked[]
 }
 
-export async function startFakeAdmin(scripted: Partial<Handlers>): Promise<FakeAdmin> {
+/** Listens in a folder of its own, or where a test says, as to come back at the same place. */
+export async function startFakeAdmin(
+  scripted: Partial<Handlers>,
+  place?: string,
+): Promise<FakeAdmin> {
   const folder = mkdtempSync(path.join(tmpdir(), 'ogw-admin-'))
-  const socket = path.join(folder, 'admin.sock')
+  const socket = place ?? path.join(folder, 'admin.sock')
   const asked: Asked[] = []
   const bugs: unknown[] = []
   const names = Object.keys(operations) as OperationName[]

@@ -31,7 +31,7 @@ export function socketTransport(paths: readonly string[]): Transport {
           return sent
         } catch (error) {
           if (!isConnectError(error)) throw broken(error)
-          tried.push({ place: socketPath, why: reasonOf(error) })
+          tried.push({ place: socketPath, why: reasonOf(error), code: codeOf(error) })
         }
       }
       throw notRunning(tried)
@@ -49,7 +49,7 @@ export function streamTransport(place: string, open: () => Duplex): Transport {
       try {
         return await sendOnce({ ...options, agent }, body)
       } catch (error) {
-        throw notRunning([{ place, why: reasonOf(error) }], error)
+        throw notRunning([{ place, why: reasonOf(error), code: codeOf(error) }], error)
       }
     },
     close: () => agent.destroy(),
@@ -68,6 +68,8 @@ function sendOnce(options: RequestOptions, body: string | undefined): Promise<Se
 interface Attempt {
   place: string
   why: string
+  /** Of the system, as in ENOENT; empty where it gave none. */
+  code: string
 }
 
 /** Said here and nowhere else, so that CLI and TUI say the same. */

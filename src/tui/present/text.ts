@@ -121,6 +121,11 @@ function takeEnd(text: string, cells: number): string {
   return taken
 }
 
+/** The letters of a text as a person counts them, each a string of its own. */
+export function* graphemesOf(text: string): Generator<string, void, undefined> {
+  for (const { segment } of graphemes(text)) yield segment
+}
+
 let segmenter: Intl.Segmenter | undefined
 
 /** Made on first use: a command that prints plain ASCII never pays for it. */

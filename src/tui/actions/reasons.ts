@@ -1,0 +1,111 @@
+// Why a key does nothing here and now. An action that is not possible says so; it is not hidden.
+
+import type { ActionId, Binding } from '../keymap.ts'
+import { eventItems } from '../screens/events.ts'
+import { isRunning, requestItems } from '../screens/requests.ts'
+import type { FleetView, View } from '../view.ts'
+import { hasFleet } from '../view.ts'
+import {
+  cellUnderCursor,
+  itemUnderCursor,
+  modelUnderCursor,
+  underCursor,
+  workerUnderCursor,
+} from './target.ts'
+
+/** One sentence, or undefined where the action is possible. */
+export function reasonAgainst({ id, changes }: Binding, view: View): string | undefined {
+  if (!hasFleet(view))
+    return ALWAYS.has(id) ? undefined : 'there is nothing here yet: no gateway has answered'
+  if (changes === true) {
+    if (view.readOnly) return 'this console only reads (--read-only)'
+    if (view.feed.link.kind !== 'live') {
+      return 'not sent: gateway unreachable. Nothing was changed.  r retry now'
+    }
+  }
+  return REASONS[id]?.(view)
+}
+
+/** Possible before the first picture of the fleet. */
+const ALWAYS: ReadonlySet<ActionId> = new Set([
+  'quit',
+  'help',
+  'refresh',
+  'redraw',
+  'suspend',
+  'back',
+  'palette',
+  'screen.1',
+  'screen.2',
+  'screen.3',
+  'screen.4',
+  'screen.5',
+  'screen.6',
+  'screen.next',
+  'screen.previous',
+])
+
+const needsCell = (view: FleetView): string | undefined => {
+  const item = itemUnderCursor(view)
+  if (item === undefined) return 'there is no cell here'
+  if (item.kind === 'family')
+    return 'a family has no cell of its own: a and d make a rule of its prefix'
+  return cellUnderCursor(view) === undefined ? 'there is no worker here' : undefined
+}
+const needsColumn = (view: FleetView): string | undefined =>
+  workerUnderCursor(view) === undefined ? 'there is no worker here' : undefined
+const needsRow = (view: FleetView): string | undefined =>
+  underCursor(view) === undefined ? 'there is no row here' : undefined
+const needsModel = (view: FleetView): string | undefined =>
+  modelUnderCursor(view) === undefined ? 'there is no model here' : undefined
+const onMatrix = (view: FleetView): string | undefined =>
+  view.ui.screen === 'placement' ? undefined : 'only the matrix has columns'
+
+const REASONS: Readonly<Partial<Record<ActionId, (view: FleetView) => string | undefined>>> = {
+  'cell.toggle': needsCell,
+  'cell.allow': needsColumn,
+  'cell.deny': needsColumn,
+  'cell.clear': needsColumn,
+  'prefix.allow': needsColumn,
+  'prefix.deny': needsColumn,
+  'cell.why': needsCell,
+  'cell.worker': needsColumn,
+  'mark.one': needsCell,
+  'mark.range': needsCell,
+  freeze: needsColumn,
+  fold: (view) => {
+    if (view.ui.screens.placement.filter !== '') return 'a filter unfolds every family'
+    return view.ui.screens.placement.sort.by === 'model'
+      ? undefined
+      : 'families stand together only when sorted by model (s)'
+  },
+  'ruleset.open': needsColumn,
+  load: (view) => (view.ui.screen === 'workers' ? needsColumn(view) : needsModel(view)),
+  'worker.drain': needsRow,
+  'worker.probe': needsRow,
+  'worker.detail': needsRow,
+  'worker.inventory': needsRow,
+  'request.detail': needsRow,
+  'request.cancel': (view) => {
+    const row = requestItems(view.snapshot, view.ui).find(({ id }) => id === underCursor(view))?.row
+    if (row === undefined) return 'there is no row here'
+    return isRunning(row) ? undefined : 'this request has ended'
+  },
+  'model.jump': needsModel,
+  'model.detail': needsModel,
+  'model.explain': needsModel,
+  'event.expand': needsRow,
+  'event.undo': (view) => {
+    const item = eventItems(view.snapshot, view.ui).find(({ id }) => id === underCursor(view))
+    return item?.kind === 'event' && item.row.revision !== null
+      ? undefined
+      : 'this entry is no edit of placement'
+  },
+  'event.follow': (view) => (view.ui.pane === 'events' ? undefined : 'only events are followed'),
+  'move.firstColumn': onMatrix,
+  'move.lastColumn': onMatrix,
+  undo: (view) =>
+    view.ui.undo.length > 0 || view.snapshot.placement.last !== null
+      ? undefined
+      : 'nobody has edited placement yet',
+}

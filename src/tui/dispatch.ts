@@ -1,0 +1,43 @@
+// The one place that keys arrive at: a question before a prompt before the screen before what holds
+// everywhere.
+
+import { ACTIONS } from './actions/actions.ts'
+import { reasonAgainst } from './actions/reasons.ts'
+import type { Console } from './console.ts'
+import { keyContextOf } from './context.ts'
+import { bindingOf } from './keymap.ts'
+import { pressInOverlay } from './overlay-keys.ts'
+import { pasteIntoPrompt, pressInPrompt } from './prompt.ts'
+
+/** Keys of one event, in order; what they change is drawn once. */
+export function press(console: Console, keys: readonly string[]): void {
+  console.store.touched()
+  console.store.batch(() => {
+    for (const key of keys) pressOne(console, key)
+  })
+}
+
+export function paste(console: Console, text: string): void {
+  const { prompt, overlays } = console.ui
+  if (prompt !== undefined && overlays.length === 0) pasteIntoPrompt(console, prompt, text)
+  else console.say('note', 'a paste is only taken where text is typed')
+}
+
+function pressOne(console: Console, key: string): void {
+  const { ui } = console
+  if (ui.message !== undefined && ui.message.tone !== 'busy') console.update({ message: undefined })
+  const overlay = ui.overlays.at(-1)
+  if (overlay !== undefined) {
+    pressInOverlay(console, overlay, key)
+    return
+  }
+  if (ui.prompt !== undefined) {
+    pressInPrompt(console, ui.prompt, key)
+    return
+  }
+  const binding = bindingOf(key, keyContextOf(ui))
+  if (binding === undefined) return
+  const reason = reasonAgainst(binding, console.view())
+  if (reason === undefined) ACTIONS[binding.id](console)
+  else console.say('note', reason)
+}
