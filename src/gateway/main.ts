@@ -1,5 +1,6 @@
 // The composition root: a Config in, a running Gateway out.
 
+import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
@@ -116,6 +117,7 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
   const paths = storagePaths(config, env)
   const log = given.log ?? createLog({ level: config.log.level, journal: stderrIsJournal(env) })
   warnOfProxies(env, log)
+  makeStateFolder(paths.dir, log)
   const events = new EventRing(clock)
   const reload: ConfigReload = new ConfigReload({
     file,
@@ -150,6 +152,16 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
     admin: undefined,
   }
   return { parts, operators, rooms, state, reload, events, log, paths }
+}
+
+/** A folder that cannot be made starts nothing less: each edit says then why it is refused. */
+function makeStateFolder(dir: string, log: Log): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    log.event('state.trouble', { problem })
+  }
 }
 
 /** Tells the fleet what operators have decided; again after each new config. */
