@@ -9,7 +9,7 @@ import type { Installed, LoadedModel, ModelInfo, Worker } from './worker.ts'
 
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-type Known = Mutable<Worker>
+type Known = Mutable<Worker> & { rates: Map<string, Rates> }
 
 /** Every event about one worker. */
 export type WorkerEvent = Exclude<FleetEvent, { type: 'configured' }>
@@ -83,7 +83,7 @@ export function changeKnowledge(record: Known, event: KnowledgeEvent, now: Now):
       const before = record.rates.get(event.model) ?? noRates
       const after = learn(before, event.sample, now.wall)
       if (after === before) return false
-      record.rates = new Map(record.rates).set(event.model, after)
+      record.rates.set(event.model, after)
       return true
     }
     case 'rates_restored':

@@ -6,6 +6,7 @@ import { breakerAnswer, breakerFault, closedBreaker } from '../policy/breaker.ts
 import type { BreakerLimits } from '../policy/breaker.ts'
 import { compilePlacement } from '../policy/placement.ts'
 import { nextHealth } from '../policy/worker-health.ts'
+import type { Rates } from '../policy/throughput.ts'
 import type { Health, HealthEvent, Now } from '../policy/worker-health.ts'
 import type { ProbeResult } from './fleet-event.ts'
 import { changeKnowledge, isKnowledge, without } from './worker-knowledge.ts'
@@ -13,6 +14,8 @@ import type { Mutable, WorkerEvent } from './worker-knowledge.ts'
 import type { Address, Worker } from './worker.ts'
 
 export interface WorkerRecord extends Mutable<Worker> {
+  /** Changed in place: it is learned with every request. */
+  rates: Map<string, Rates>
   /** Failed periodic rounds in a row. */
   misses: number
   /** With probes off: where the address was that failed last. */

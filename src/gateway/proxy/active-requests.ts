@@ -72,7 +72,7 @@ export class ActiveRequests {
 
   /** The client left: whatever is done for it ends. */
   clientGone(request: ActiveRequest): void {
-    this.#entries.get(request.id)?.controller.abort(new ClientGone())
+    this.#entries.get(request.id)?.controller.abort(CLIENT_GONE)
   }
 
   /** Ends a request from outside; its client is told who did it. False if there is none. */
@@ -97,3 +97,6 @@ export class ActiveRequests {
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
 }
+
+/** One for all: making an error for each client that leaves would cost a stack each time. */
+const CLIENT_GONE = new ClientGone()

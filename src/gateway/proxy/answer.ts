@@ -24,9 +24,9 @@ const LINGER_BYTES = 256 * 1024 * 1024
  * and the connection is closed only when the client has stopped, or after a bound: closing with
  * unread bytes resets the connection, and the client would never see why it was refused.
  */
-export function sendAnswer({ req, res }: RequestContext, answer: Answer): void {
+export function sendAnswer({ req, res, answerHeaders }: RequestContext, answer: Answer): void {
   const { status, body } = answer
-  const headers: OutgoingHttpHeaders = { ...answer.headers }
+  const headers: OutgoingHttpHeaders = { ...answerHeaders, ...answer.headers }
   if (status !== 204) headers['content-length'] = Buffer.byteLength(body)
   const unread = !req.complete && hasBody(req.headers)
   if (!unread || isSmall(req.headers)) {

@@ -1,6 +1,6 @@
 // A request as admission sees it.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Ask } from '../admission/ask.ts'
 import type { InferenceRequest } from './inference-deps.ts'
 import { estimateTokens } from './token-estimate.ts'
@@ -45,5 +45,5 @@ function stainlessTimeoutMs(headers: InferenceRequest['ctx']['req']['headers']):
 
 function hashOf(conversation: string): string | undefined {
   if (conversation === '') return undefined
-  return createHash('sha1').update(conversation).digest('base64url')
+  return hash('sha1', conversation, 'base64url')
 }

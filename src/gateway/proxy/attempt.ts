@@ -51,6 +51,12 @@ export type AttemptResult =
   | { kind: 'failed'; fault: AttemptFault }
   | { kind: 'aborted' }
 
+/** Says when the attempt is not wanted any more; one listener. */
+export interface StopSource {
+  readonly stopped: boolean
+  onStop(action: () => void): void
+}
+
 export interface AttemptOptions {
   clock: Clock
   client: ClientStream
@@ -59,7 +65,7 @@ export interface AttemptOptions {
   firstByte: SilenceLimits
   stream: SilenceLimits
   slowReaderBufferBytes: number
-  signal: AbortSignal
+  stop: StopSource
   probe(signal: AbortSignal): Promise<ProbeResult>
   /** Head for the client from the worker's head. */
   headersOf(headers: IncomingHttpHeaders): OutgoingHttpHeaders
@@ -75,7 +81,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly #options: AttemptOptions
   readonly #result = Promise.withResolvers<AttemptResult>()
   readonly #watch: SilenceWatch
-  readonly #onAbort = (): void => this.#abort()
   #phase: Phase = 'waiting'
   #controller: Dispatcher.DispatchController | undefined
   #status = 0
@@ -89,13 +94,13 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   constructor(options: AttemptOptions) {
     this.#options = options
-    const { clock, probe, signal } = options
+    const { clock, probe, stop } = options
     this.#watch = new SilenceWatch(
       { clock, probe, onSilence: (silence) => this.#silent(silence) },
       options.firstByte,
     )
-    if (signal.aborted) queueMicrotask(this.#onAbort)
-    else signal.addEventListener('abort', this.#onAbort, { once: true })
+    if (stop.stopped) queueMicrotask(() => this.#abort())
+    else stop.onStop(() => this.#abort())
   }
 
   get result(): Promise<AttemptResult> {
@@ -327,7 +332,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#phase = 'done'
     this.#watch.stop()
     this.#errorTimer?.cancel()
-    this.#options.signal.removeEventListener('abort', this.#onAbort)
     this.#inflater?.destroy()
     const whole =
       result.kind === 'refused' || (result.kind === 'relayed' && result.end.kind === 'ended')

@@ -8,16 +8,28 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 const CRLF = Buffer.from('\r\n')
 /** Above this a copy into one frame costs more than three writes. */
 const FRAME_COPY_BYTES = 16 * 1024
+/** Up to this Node writes head and body in one piece, if the body is text; latin1 keeps each byte. */
+const JOIN_BYTES = 8 * 1024
+
+/** Whose stream it is. */
+export interface ClientOf {
+  req: IncomingMessage
+  res: ServerResponse
+  /** Of every answer to the request. */
+  answerHeaders: Readonly<Record<string, string | number>>
+}
 
 export class ClientStream {
   readonly #res: ServerResponse
+  readonly #own: Readonly<Record<string, string | number>>
   readonly #http11: boolean
   /** Frames are written here; undefined = through the response object. */
   #socket: ServerResponse['socket'] | undefined
   #bytesSent = 0
 
-  constructor(req: IncomingMessage, res: ServerResponse) {
+  constructor({ req, res, answerHeaders }: ClientOf) {
     this.#res = res
+    this.#own = answerHeaders
     this.#http11 = req.httpVersionMajor === 1 && req.httpVersionMinor >= 1
   }
 
@@ -43,17 +55,19 @@ export class ClientStream {
   answer(status: number, headers: OutgoingHttpHeaders, body: Buffer | string): void {
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
     this.#bytesSent = length
-    this.#res.writeHead(status, { ...headers, 'content-length': length }).end(body)
+    this.#res.writeHead(status, { ...this.#own, ...headers, 'content-length': length })
+    if (typeof body === 'string' || length > JOIN_BYTES) this.#res.end(body)
+    else this.#res.end(body.toString('latin1'), 'latin1')
   }
 
   /** The head of an answer whose length is not known; HTTP/1.0 gets it until the connection ends. */
   startStream(status: number, headers: OutgoingHttpHeaders): void {
     const res = this.#res
     if (!this.#http11) {
-      res.writeHead(status, { ...headers, connection: 'close' })
+      res.writeHead(status, { ...this.#own, ...headers, connection: 'close' })
       return
     }
-    res.writeHead(status, { ...headers, 'transfer-encoding': 'chunked' })
+    res.writeHead(status, { ...this.#own, ...headers, 'transfer-encoding': 'chunked' })
     const { socket } = res
     if (socket === null) return // a pipelined answer waits for the one before it
     socket.cork()
@@ -64,7 +78,7 @@ export class ClientStream {
 
   /** The head of an answer with a known length; its bytes follow by `write`. */
   startWithLength(status: number, headers: OutgoingHttpHeaders, length: number): void {
-    this.#res.writeHead(status, { ...headers, 'content-length': length })
+    this.#res.writeHead(status, { ...this.#own, ...headers, 'content-length': length })
   }
 
   write(chunk: Buffer): void {

@@ -21,9 +21,11 @@ export async function handleInference(
 ): Promise<void> {
   const { id, path, startedAt } = ctx
   const active = deps.active.open({ id, path, dialect: dialect.name, receivedAt: startedAt })
-  const onClose = (): void => deps.active.clientGone(active)
+  const onClose = (): void => {
+    if (!ctx.res.writableFinished) deps.active.clientGone(active)
+  }
   ctx.res.once('close', onClose)
-  const client = new ClientStream(ctx.req, ctx.res)
+  const client = new ClientStream(ctx)
   let request: InferenceRequest | undefined
   let outcome: Outcome = { kind: 'failed', status: 500, code: 'internal' }
   try {
@@ -91,7 +93,7 @@ function report(
   const { code } = error.fault
   if (ctx.res.destroyed) return { kind: 'client_gone' }
   if (!client.committed) {
-    if (active.worker !== undefined) ctx.res.setHeader('x-ogw-attempts', active.attempts)
+    if (active.worker !== undefined) ctx.answerHeaders['x-ogw-attempts'] = active.attempts
     sendFailure(ctx, dialect.errors, error)
   } else if (dialect.framing !== 'none') {
     client.write(Buffer.from(dialect.errors.streamTail(error, ctx.id)))

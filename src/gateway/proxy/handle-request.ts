@@ -52,9 +52,7 @@ function passGuard(rules: GuardRules, ctx: RequestContext): boolean {
   const { origin } = verdict
   if (origin === undefined) return true
   if (method !== 'OPTIONS') {
-    for (const [name, value] of Object.entries(originHeaders(origin))) {
-      ctx.res.setHeader(name, value)
-    }
+    Object.assign(ctx.answerHeaders, originHeaders(origin))
     return true
   }
   const requested = headers['access-control-request-headers']

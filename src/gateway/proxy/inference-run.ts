@@ -125,7 +125,7 @@ export class InferenceRun {
       firstByte: { graceMs: limits.first_byte_grace, timeoutMs: limits.first_byte_timeout },
       stream: { graceMs: limits.stream_idle_grace, timeoutMs: limits.stream_idle_timeout },
       slowReaderBufferBytes: limits.slow_reader_buffer_bytes,
-      signal: load.signal,
+      stop: load,
       probe: (signal) => deps.probe(upstream.worker, upstream.address, signal),
       headersOf: (headers) => this.#headersOf(lease, headers),
       onFirstByte: () => this.#firstByte(lease, load),

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
 import type { Clock } from '../clock.ts'
+import { coarseTimersOf } from '../coarse-timers.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { JsonRecord } from '../dialects/json-fields.ts'
@@ -63,33 +64,41 @@ export function readBytes(
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const chunks: Buffer[] = []
   let length = 0
-  let heardAt = clock.mono()
-  let timer = clock.after(BODY_SILENCE_MS, onTimer)
+  let over = false
+  const timers = coarseTimersOf(clock)
+  const silence = {
+    dueAt: clock.mono() + BODY_SILENCE_MS,
+    onDue: () => refuse(`the request body stopped after ${length} bytes for ${BODY_SILENCE_MS} ms`),
+  }
+  timers.watch(silence)
 
-  function onTimer(): void {
-    const silentMs = clock.mono() - heardAt
-    if (silentMs >= BODY_SILENCE_MS) {
-      done(() =>
-        reject(invalid(`the request body stopped after ${length} bytes for ${BODY_SILENCE_MS} ms`)),
-      )
-    } else {
-      timer = clock.after(BODY_SILENCE_MS - silentMs, onTimer)
-    }
+  function done(): void {
+    over = true
+    timers.unwatch(silence)
   }
-  function onData(chunk: Buffer): void {
-    heardAt = clock.mono()
+  function refuse(detail: string): void {
+    if (over) return
+    done()
+    reject(invalid(detail))
+  }
+  req.on('data', (chunk: Buffer) => {
+    if (over) return
+    silence.dueAt = clock.mono() + BODY_SILENCE_MS
     length += chunk.length
-    if (length > maxBytes) done(() => reject(tooLarge(maxBytes)))
-    else chunks.push(chunk)
-  }
-  const onEnd = (): void => done(() => resolve(joined(chunks, length)))
-  const onClose = (): void => done(() => reject(invalid('the request body ended early')))
-  function done(settle: () => void): void {
-    timer.cancel()
-    req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
-    settle()
-  }
-  req.on('data', onData).once('end', onEnd).once('close', onClose).once('error', onClose)
+    if (length <= maxBytes) {
+      chunks.push(chunk)
+      return
+    }
+    done()
+    reject(tooLarge(maxBytes))
+  })
+  req.once('end', () => {
+    if (over) return
+    done()
+    resolve(joined(chunks, length))
+  })
+  // An error on the request is followed by its close.
+  req.once('close', () => refuse('the request body ended early'))
   return promise
 }
 

@@ -8,6 +8,11 @@ export interface RequestContext {
   readonly id: string
   readonly req: IncomingMessage
   readonly res: ServerResponse
+  /**
+   * Of every answer to this request, errors and streams included: its id, and its CORS headers.
+   * Given to writeHead with the others: setHeader would make Node merge two sets for each answer.
+   */
+  readonly answerHeaders: Record<string, string | number>
   /** Slashes collapsed, no key prefix, no query, still percent-encoded. What routes match on. */
   readonly path: string
   /** Without the question mark; empty where there is none. */

@@ -67,8 +67,6 @@ export function createClientServer(deps: ServerDeps): ClientServer {
 
   function serve(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean): void {
     const ctx = contextOf(deps.clock, req, res, expectsContinue)
-    res.setHeader('x-request-id', ctx.id)
-    res.setHeader('request-id', ctx.id)
     // An error on a socket is followed by 'close', which is what everyone listens to.
     res.on('error', ignoreSocketError)
     req.on('error', ignoreSocketError)
@@ -103,8 +101,10 @@ function contextOf(
   expectsContinue: boolean,
 ): RequestContext {
   let waits = expectsContinue
+  const id = randomUUID()
   return {
-    id: randomUUID(),
+    id,
+    answerHeaders: { 'x-request-id': id, 'request-id': id },
     req,
     res,
     ...readTarget(req.url ?? '/'),

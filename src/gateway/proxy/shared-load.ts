@@ -4,10 +4,10 @@
 import type { Lease } from '../admission/ask.ts'
 import type { ActiveRequest } from './active-requests.ts'
 import { ClientGone } from './active-requests.ts'
+import type { StopSource } from './attempt.ts'
 import type { InferenceDeps, InferenceRequest } from './inference-deps.ts'
 
-export interface SharedLoad {
-  signal: AbortSignal
+export interface SharedLoad extends StopSource {
   begun(): void
   close(): void
 }
@@ -20,9 +20,14 @@ export function sharedLoad(
   deps: InferenceDeps,
   { lease, active, request }: { lease: Lease; active: ActiveRequest; request: InferenceRequest },
 ): SharedLoad {
-  const controller = new AbortController()
   let begun = false
   let left = false
+  let stopped = false
+  let listener: (() => void) | undefined
+  const stop = (): void => {
+    stopped = true
+    listener?.()
+  }
   const onAbort = (): void => {
     left = true
     const wanted =
@@ -30,15 +35,20 @@ export function sharedLoad(
       !lease.warm &&
       active.signal.reason instanceof ClientGone &&
       deps.admission.loadIsWanted(lease.worker, request.name.key)
-    if (!wanted) controller.abort(active.signal.reason)
+    if (!wanted) stop()
   }
   if (active.signal.aborted) onAbort()
   else active.signal.addEventListener('abort', onAbort, { once: true })
   return {
-    signal: controller.signal,
+    get stopped() {
+      return stopped
+    },
+    onStop(action) {
+      listener = action
+    },
     begun() {
       begun = true
-      if (left) controller.abort(active.signal.reason)
+      if (left) stop()
     },
     close: () => active.signal.removeEventListener('abort', onAbort),
   }

@@ -2,7 +2,9 @@
 // address, never by the clock alone: a cold load or a long prefill is silent for minutes and
 // alive, a sleeping host completes the handshake and is gone.
 
-import type { Clock, Timer } from '../clock.ts'
+import type { Clock } from '../clock.ts'
+import { coarseTimersOf } from '../coarse-timers.ts'
+import type { Deadline } from '../coarse-timers.ts'
 
 export type ProbeResult = { ok: true } | { ok: false; error: string }
 
@@ -24,18 +26,19 @@ export interface SilenceWatchDeps {
   onSilence(silence: Silence): void
 }
 
-export class SilenceWatch {
+export class SilenceWatch implements Deadline {
   readonly #deps: SilenceWatchDeps
   #limits: SilenceLimits
   #heardAt: number
-  #timer: Timer | undefined
+  dueAt: number
   #probing: AbortController | undefined
 
   constructor(deps: SilenceWatchDeps, limits: SilenceLimits) {
     this.#deps = deps
     this.#limits = limits
     this.#heardAt = deps.clock.mono()
-    this.#arm(limits.graceMs)
+    this.dueAt = this.#heardAt + limits.graceMs
+    coarseTimersOf(deps.clock).watch(this)
   }
 
   get heardAt(): number {
@@ -51,34 +54,28 @@ export class SilenceWatch {
   restart(limits: SilenceLimits): void {
     this.#limits = limits
     this.heard()
-    this.#arm(limits.graceMs)
+    this.dueAt = this.#heardAt + limits.graceMs
   }
 
   stop(): void {
-    this.#timer?.cancel()
-    this.#timer = undefined
+    coarseTimersOf(this.#deps.clock).unwatch(this)
     this.#probing?.abort()
     this.#probing = undefined
-  }
-
-  #arm(ms: number): void {
-    this.#timer?.cancel()
-    this.#timer = this.#deps.clock.after(ms, () => this.#onTimer())
   }
 
   #silentMs(): number {
     return this.#deps.clock.mono() - this.#heardAt
   }
 
-  #onTimer(): void {
+  onDue(): void {
     const { graceMs, timeoutMs } = this.#limits
     const silentMs = this.#silentMs()
     if (silentMs >= timeoutMs) {
       this.#over({ kind: 'timeout', silentMs })
     } else if (silentMs < Math.min(graceMs, timeoutMs)) {
-      this.#arm(Math.min(graceMs, timeoutMs) - silentMs)
+      this.dueAt = this.#heardAt + Math.min(graceMs, timeoutMs)
     } else {
-      this.#arm(Math.min(graceMs, timeoutMs - silentMs))
+      this.dueAt = this.#deps.clock.mono() + Math.min(graceMs, timeoutMs - silentMs)
       void this.#probe()
     }
   }

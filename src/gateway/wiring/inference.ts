@@ -4,7 +4,7 @@ import { identityOf } from '../access/identity.ts'
 import { classify, errorMessage } from '../fleet/worker-faults.ts'
 import { splitAddress } from '../fleet/worker-api.ts'
 import { unloadOn } from '../fleet/worker-control.ts'
-import type { Worker } from '../fleet/worker.ts'
+import type { Address, Worker } from '../fleet/worker.ts'
 import type { Observer } from '../observe/observer.ts'
 import { unloadEverywhere } from '../proxy/handle-unload.ts'
 import type { InferenceDeps, Upstream } from '../proxy/inference-deps.ts'
@@ -60,15 +60,25 @@ function upstreamOf({ pools }: GatewayParts, worker: Worker | undefined): Upstre
   if (worker === undefined || index === undefined) return undefined
   const address = worker.addresses[index]
   if (address === undefined) return undefined
-  const { prefix } = splitAddress(address.url)
   return {
     worker: worker.name,
     address: address.url,
-    pathPrefix: prefix,
+    pathPrefix: prefixOf(address),
     headers: worker.config.headers,
     dispatcher: pools.poolFor(worker, index),
     fresh: () => pools.freshFor(worker, address),
   }
+}
+
+const prefixes = new WeakMap<Address, string>()
+
+/** Parsing the URL of an address for each request would be a good part of its cost. */
+function prefixOf(address: Address): string {
+  const known = prefixes.get(address)
+  if (known !== undefined) return known
+  const { prefix } = splitAddress(address.url)
+  prefixes.set(address, prefix)
+  return prefix
 }
 
 function spellingOn(worker: Worker | undefined, key: string): string | undefined {

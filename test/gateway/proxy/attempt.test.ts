@@ -25,10 +25,10 @@ async function startRig(worker: RawWorker, options: Partial<AttemptOptions> = {}
   const pool = new Pool(worker.url, { headersTimeout: 0, bodyTimeout: 0 })
   const results: AttemptResult[] = []
   const server = createServer((req, res) => {
-    const controller = new AbortController()
-    res.once('close', () => controller.abort())
+    let leave = (): void => {}
+    res.once('close', () => leave())
     res.on('error', () => {})
-    const client = new ClientStream(req, res)
+    const client = new ClientStream({ req, res, answerHeaders: {} })
     const attempt = new Attempt({
       clock: systemClock,
       client,
@@ -36,7 +36,7 @@ async function startRig(worker: RawWorker, options: Partial<AttemptOptions> = {}
       firstByte: { graceMs: 60_000, timeoutMs: 60_000 },
       stream: { graceMs: 60_000, timeoutMs: 60_000 },
       slowReaderBufferBytes: 1024 * 1024,
-      signal: controller.signal,
+      stop: { stopped: false, onStop: (action) => void (leave = action) },
       probe: () => Promise.resolve({ ok: true }),
       headersOf: answerHeaders,
       onFirstByte: () => {},
