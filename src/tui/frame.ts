@@ -1,7 +1,6 @@
 // One frame: a view in, as many rows as the terminal has out. Pure, so that tests compare frames
 // without a terminal.
 
-import { keyContextOf } from './context.ts'
 import { isTooSmall } from './layout.ts'
 import * as chrome from './screens/chrome.ts'
 import { pictureOf } from './screens/screens.ts'
@@ -17,7 +16,7 @@ export function frame(view: View): string[] {
 }
 
 export function frameLines(view: View): readonly Line[] {
-  const { layout, ui } = view
+  const { layout } = view
   if (isTooSmall(layout.columns, layout.rows)) return tooSmallFrame(layout.columns, layout.rows)
   const { body, inspector, corner } = picture(view)
   const rule = layout.rules ? [chrome.ruleLine(layout.columns)] : []
@@ -31,7 +30,7 @@ export function frameLines(view: View): readonly Line[] {
     ...rule,
     ...inspectorLines(view, inspector),
     chrome.messageLine(view),
-    chrome.keyBar(keyContextOf(ui), layout.columns),
+    chrome.keyBar(view),
   ]
 }
 

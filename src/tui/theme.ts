@@ -86,9 +86,9 @@ export function fitLine(line: Line, columns: number): Line {
 
 /** Left text, right text, and the room between them. The left gives way. */
 export function spread(left: Line, right: Line, columns: number): Line {
-  const room = columns - lineWidth(right)
-  if (room < 1) return fitLine(left, columns)
-  return [...fitLine(left, room), ...right]
+  const cells = lineWidth(right)
+  if (cells === 0 || cells >= columns) return fitLine(left, columns)
+  return [...fitLine(left, columns - cells - 1), span(' '), ...right]
 }
 
 /** Every span in one style: the picture of a gateway that is gone is dim throughout. */

@@ -27,10 +27,7 @@ export interface FleetView extends View {
   snapshot: Snapshot
 }
 
-export function hasFleet(view: View): view is FleetView {
-  return view.feed.snapshot !== undefined
-}
-
+/** Undefined before the first picture of the fleet came. */
 export function fleetView(view: View): FleetView | undefined {
   const { snapshot } = view.feed
   return snapshot === undefined ? undefined : { ...view, snapshot }

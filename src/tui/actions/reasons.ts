@@ -3,8 +3,7 @@
 import type { ActionId, Binding } from '../keymap.ts'
 import { eventItems } from '../screens/events.ts'
 import { isRunning, requestItems } from '../screens/requests.ts'
-import type { FleetView, View } from '../view.ts'
-import { hasFleet } from '../view.ts'
+import { fleetView, type FleetView, type View } from '../view.ts'
 import {
   cellUnderCursor,
   itemUnderCursor,
@@ -15,16 +14,32 @@ import {
 
 /** One sentence, or undefined where the action is possible. */
 export function reasonAgainst({ id, changes }: Binding, view: View): string | undefined {
-  if (!hasFleet(view))
+  const fleet = fleetView(view)
+  if (fleet === undefined) {
     return ALWAYS.has(id) ? undefined : 'there is nothing here yet: no gateway has answered'
+  }
+  if (view.ui.draft !== undefined && NOT_IN_DRAFT.has(id)) {
+    return 'not while rules are edited; Esc leaves them'
+  }
   if (changes === true) {
     if (view.readOnly) return 'this console only reads (--read-only)'
     if (view.feed.link.kind !== 'live') {
       return 'not sent: gateway unreachable. Nothing was changed.  r retry now'
     }
   }
-  return REASONS[id]?.(view)
+  return REASONS[id]?.(fleet)
 }
+
+/** They would act on the list below the rules. */
+const NOT_IN_DRAFT: ReadonlySet<ActionId> = new Set<ActionId>([
+  'filter',
+  'filter.next',
+  'filter.previous',
+  'sort',
+  'sort.reverse',
+  'undo',
+  'copy',
+])
 
 /** Possible before the first picture of the fleet. */
 const ALWAYS: ReadonlySet<ActionId> = new Set([
@@ -34,6 +49,7 @@ const ALWAYS: ReadonlySet<ActionId> = new Set([
   'redraw',
   'suspend',
   'back',
+  'filter',
   'palette',
   'screen.1',
   'screen.2',

@@ -53,6 +53,14 @@ export function count(value: number | null | undefined): string {
   return `${short(amount / 1_000_000, false)}M`
 }
 
+/** Tokens of a context, which are mostly powers of two: 8192 is `8k`. */
+export function contextSize(tokens: number | null | undefined): string {
+  if (!isKnown(tokens)) return NONE
+  return tokens > 0 && tokens % 1024 === 0 && tokens < 1024 * 1024
+    ? `${tokens / 1024}k`
+    : count(tokens)
+}
+
 /** A share between 0 and 1 as `87%`, a small one as `0.2%`: a few errors are not none. */
 export function percent(share: number | null | undefined): string {
   if (!isKnown(share)) return NONE

@@ -2,13 +2,23 @@
 // the keys.
 
 import type { Snapshot } from '../../gateway/contract/schema/snapshot.ts'
-import { barOf, type KeyContext, keyName } from '../keymap.ts'
+import { keyContextOf } from '../context.ts'
+import { type ActionId, barOf, type Binding, keyName } from '../keymap.ts'
 import { sparkline } from '../present/bars.ts'
 import { sanitise, width } from '../present/text.ts'
 import { count, duration, percent } from '../present/units.ts'
 import { speedByWorker } from '../samples.ts'
 import { SCREENS, type ScreenId } from '../state.ts'
-import { type Line, lineOf, restyle, type Span, span, spread, type Style } from '../theme.ts'
+import {
+  type Line,
+  lineOf,
+  lineWidth,
+  restyle,
+  type Span,
+  span,
+  spread,
+  type Style,
+} from '../theme.ts'
 import { clockTime, coarseAge, fleetView, type FleetView, gatewayMono, type View } from '../view.ts'
 
 export function identityLine(view: View): Line {
@@ -195,21 +205,42 @@ function promptLine({ ui, layout }: View): Line {
   ]
 }
 
-/** As many keys as fit; `? help` always does. */
-export function keyBar(context: KeyContext, columns: number): Line {
-  const bindings = barOf(context)
-  const help = ' ? help'
+/** As many keys as fit; those that are always at hand stay at the end. */
+export function keyBar(view: View): Line {
+  const { ui, layout } = view
+  const open = ui.overlays.at(-1)?.kind ?? (ui.prompt === undefined ? undefined : 'prompt')
+  if (open !== undefined) return lineOf(` ${OPEN_KEYS[open]}`, 'dim')
+  const bindings = barOf(keyContextOf(ui))
+  const kept = ui.draft !== undefined ? HELP : layout.columns < 100 ? NARROW_LAST : LAST
+  const last = bindings.filter(({ id }) => kept.has(id))
   const spans: Span[] = [span(' hjkl move', 'dim')]
-  let used = width(' hjkl move')
-  for (const { keys, bar, id } of bindings) {
-    if (id === 'help') continue
-    const name = keyName(keys[0] ?? '')
-    const cells = width(`  ${name} ${bar}`)
-    if (used + cells + width(help) + 2 > columns) break
-    used += cells
-    spans.push(span('  '), span(name, 'bold'), span(` ${bar}`, 'dim'))
+  let room = layout.columns - 12 - barWidth(last)
+  for (const binding of bindings.filter(({ id }) => !LAST.has(id))) {
+    room -= barWidth([binding])
+    if (room < 0) break
+    spans.push(...barSpans(binding))
   }
-  return [...spans, span(' '), span(' ?', 'bold'), span(' help', 'dim')]
+  return [...spans, ...last.flatMap(barSpans)]
+}
+
+const LAST: ReadonlySet<ActionId> = new Set<ActionId>(['filter', 'palette', 'help'])
+const HELP: ReadonlySet<ActionId> = new Set<ActionId>(['help'])
+const NARROW_LAST: ReadonlySet<ActionId> = new Set<ActionId>(['filter', 'help'])
+
+const OPEN_KEYS = {
+  help: 'type to filter  ↑ ↓ PgUp PgDn scroll  Esc closes',
+  text: 'j k scroll  Esc closes',
+  menu: 'j k move  Enter or its key chooses  Esc closes',
+  confirm: 'Tab other button  Enter presses it  y yes  Esc cancels',
+  prompt: 'Enter accepts  Tab completes  ↑ ↓ earlier lines  Esc goes back',
+} as const
+
+function barSpans({ keys, bar = '' }: Binding): Span[] {
+  return [span('  '), span(keyName(keys[0] ?? ''), 'bold'), span(` ${bar}`, 'dim')]
+}
+
+function barWidth(bindings: readonly Binding[]): number {
+  return bindings.reduce((cells, one) => cells + lineWidth(barSpans(one)), 0)
 }
 
 export function ruleLine(columns: number): Line {

@@ -47,12 +47,7 @@ export function helpLines(columns: number, { context, filter }: HelpAsk): Line[]
     }
     lines.push(line)
   }
-  return [
-    ...lines,
-    [],
-    ...SIGNS.map((text) => lineOf(` ${text}`, 'dim')),
-    lineOf(' type to filter, j k scroll, Esc closes', 'dim'),
-  ]
+  return [...lines, [], ...SIGNS.map((text) => lineOf(` ${text}`, 'dim'))]
 }
 
 interface Entry {

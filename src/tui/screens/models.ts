@@ -5,7 +5,7 @@ import { type FilterFields, fitsFilter, parseFilter } from '../filter.ts'
 import { memoLast } from '../memo.ts'
 import { modelNote } from '../present/models.ts'
 import { sanitise } from '../present/text.ts'
-import { bytes, count, NONE, rate } from '../present/units.ts'
+import { bytes, contextSize, count, NONE, rate } from '../present/units.ts'
 import type { UiState } from '../state.ts'
 import { column, type TableColumn } from '../table.ts'
 import { type Line, lineOf, span } from '../theme.ts'
@@ -166,13 +166,7 @@ export function capabilityLetters({ capabilities }: ModelRow): string {
 export function contextTriple(row: ModelRow): string {
   const file = row.copies.find(({ context_modelfile: one }) => one !== null)?.context_modelfile
   const now = row.copies.find(({ context_loaded: one }) => one !== null)?.context_loaded
-  return `${tokens(row.context_max)}/${tokens(file)}/${tokens(now)}`
-}
-
-/** Contexts are powers of two: 8192 is 8k. */
-function tokens(value: number | null | undefined): string {
-  if (value === null || value === undefined) return NONE
-  return value % 1024 === 0 && value < 1024 * 1024 ? `${value / 1024}k` : count(value)
+  return `${contextSize(row.context_max)}/${contextSize(file)}/${contextSize(now)}`
 }
 
 function fastest({ copies }: ModelRow): string {
@@ -183,10 +177,10 @@ function fastest({ copies }: ModelRow): string {
 function inspect(row: ModelRow): Line[] {
   const installed = row.copies.map(
     ({ worker, loaded, context_loaded: context }) =>
-      `${sanitise(worker)}${loaded ? ` ●${tokens(context)}` : ''}`,
+      `${sanitise(worker)}${loaded ? ` ●${contextSize(context)}` : ''}`,
   )
   const note = modelNote(row).text
-  const head = `context max ${tokens(row.context_max)}, Modelfile ${tokens(row.copies.find((one) => one.context_modelfile !== null)?.context_modelfile)}, loaded ${tokens(row.copies.find((one) => one.context_loaded !== null)?.context_loaded)}`
+  const head = `context max ${contextSize(row.context_max)}, Modelfile ${contextSize(row.copies.find((one) => one.context_modelfile !== null)?.context_modelfile)}, loaded ${contextSize(row.copies.find((one) => one.context_loaded !== null)?.context_loaded)}`
   const speeds = row.copies
     .filter(({ output_tokens_per_s: speed }) => speed !== null)
     .map(({ worker, output_tokens_per_s: speed }) => `${sanitise(worker)} ${rate(speed)}`)

@@ -8,10 +8,11 @@ import { cursorIndex, rowsInSight, scrollTop } from '../cursor.ts'
 import { memoLast } from '../memo.ts'
 import { rulesAbout } from '../present/rules.ts'
 import { fit, pad, sanitise, width } from '../present/text.ts'
-import { bytes, count, plural, rate } from '../present/units.ts'
+import { bytes, contextSize, count, plural, rate } from '../present/units.ts'
 import { cellKey } from '../state.ts'
-import { type Line, lineOf, type Span, span, spread } from '../theme.ts'
+import { fitLine, type Line, lineOf, type Span, span, spread } from '../theme.ts'
 import { fillRows, type FleetView, type Picture } from '../view.ts'
+import { cardLines } from './worker-card.ts'
 import { cellInWords, familyCell, matrixCell } from './matrix-cell.ts'
 import { headerLines } from './matrix-header.ts'
 import { firstModelId, type MatrixItem, matrixColumns, matrixItems } from './matrix-items.ts'
@@ -33,7 +34,7 @@ export interface MatrixFrame {
 }
 
 const LEGEND =
-  '● loaded  ✓ installed  ○ allowed  ✗ blocked  ? unknown  ↳ exact rule  * prefix rule  ! loaded but blocked'
+  '● loaded  ✓ installed  ○ allowed  ✗ blocked  ? unknown  ↳ exact rule  * prefix rule  ! conflict'
 const LEGEND_SHORT = '● load ✓ inst ○ allow ✗ block ? unkn ↳ exact * prefix ! conflict'
 
 export function matrixFrame(view: FleetView): MatrixFrame {
@@ -90,7 +91,8 @@ export function placementPicture(view: FleetView): Picture {
     .map((item, offset) => matrixRow({ view, frame, running }, item, frame.top + offset))
   const sight = rowsInSight(frame.top, frame.page, frame.items.length)
   const legend = layout.columns >= 110 ? LEGEND : LEGEND_SHORT
-  const body = fillRows([...header, ...fillRows(rows, frame.page)], layout.body - 1)
+  const matrix = fillRows([...header, ...fillRows(rows, frame.page)], layout.body - 1)
+  const body = withCard(view, frame, matrix)
   return {
     body: [
       ...body,
@@ -99,6 +101,17 @@ export function placementPicture(view: FleetView): Picture {
     inspector: inspect(view, frame, running),
     corner,
   }
+}
+
+/** A lone worker leaves room for its card beside its models. */
+function withCard(view: FleetView, frame: MatrixFrame, lines: readonly Line[]): readonly Line[] {
+  const [worker] = frame.columns
+  const { name, requests, cell } = frame.layout
+  const used = name + ELIGIBLE_CELLS + requests + cell + 3
+  const cells = Math.min(48, view.layout.columns - used)
+  if (worker === undefined || frame.columns.length > 1 || cells < 36) return lines
+  const card = cardLines(view, worker, { cells, selected: false })
+  return lines.map((line, row) => [...fitLine(line, used), ...(card[row] ?? [])])
 }
 
 /** Worker and canonical model name → requests that run there. */
@@ -252,7 +265,8 @@ function copyInWords(row: ModelRow, worker: string): string {
   if (copy === undefined) return 'not installed there'
   const speed =
     copy.output_tokens_per_s === null ? '' : `, learned ${rate(copy.output_tokens_per_s)}`
-  const context = copy.context_loaded === null ? '' : `, context ${count(copy.context_loaded)}`
+  const context =
+    copy.context_loaded === null ? '' : `, context ${contextSize(copy.context_loaded)}`
   return `${copy.loaded ? 'loaded' : 'installed'} ${bytes(copy.size_bytes)}${context}${speed}`
 }
 

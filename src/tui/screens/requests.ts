@@ -191,7 +191,7 @@ function inspect(row: RequestRow): Line[] {
       ),
     ],
     lineOf(
-      ` ${row.dialect} ${sanitise(row.path)} · queued ${duration(row.queue_ms)} · first byte ${duration(row.first_byte_ms)} · prompt text is never shown or stored`,
+      ` ${sanitise(row.dialect)} ${sanitise(row.path)} · queued ${duration(row.queue_ms)} · first byte ${duration(row.first_byte_ms)} · prompt text is never shown or stored`,
       'dim',
     ),
   ]

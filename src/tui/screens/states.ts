@@ -20,10 +20,10 @@ export function tooSmallFrame(columns: number, rows: number): Line[] {
 }
 
 export function withoutFleet({ feed, layout, mono }: View): Line[] {
-  return fillRows(linesFor(feed.link, mono), layout.body)
+  return fillRows(linesFor(feed.link, { mono, columns: layout.columns }), layout.body)
 }
 
-function linesFor(link: Link, mono: number): Line[] {
+function linesFor(link: Link, { mono, columns }: { mono: number; columns: number }): Line[] {
   if (link.kind !== 'lost') {
     const waited = link.kind === 'connecting' ? mono - link.since : 0
     const text = waited >= 1_000 ? `  (${Math.floor(waited / 1000)}s)` : ''
@@ -33,7 +33,7 @@ function linesFor(link: Link, mono: number): Line[] {
     [],
     lineOf(`   ${TITLE[link.reason]}`, 'bold'),
     [],
-    ...wrapped(link.message),
+    ...wrapped(link.message, columns - 6),
     [],
     ...advice(link.reason),
   ]
@@ -67,14 +67,12 @@ function advice(reason: Lost['reason']): Line[] {
 
 const KEYS: readonly Line[] = [[], lineOf('   r retry now   q quit')]
 
-const WRAP = 100
-
 /** Words of the client in rows that fit; a path is not broken. */
-function wrapped(text: string): Line[] {
+function wrapped(text: string, room: number): Line[] {
   const lines: string[] = []
   let line = ''
   for (const word of sanitise(text).split(' ')) {
-    if (line !== '' && line.length + word.length + 1 > WRAP) {
+    if (line !== '' && line.length + word.length + 1 > room) {
       lines.push(line)
       line = ''
     }

@@ -125,7 +125,7 @@ function inspect(row: WorkerRow): Line[] {
   const rates = row.rates
     .slice(0, 4)
     .map(({ model, output_tokens_per_s: speed }) => `${sanitise(model)} ${rate(speed)}`)
-  const head = `${sanitise(row.name)}  ${words.addressText(row)}  ${row.version ?? 'version unknown'} · breaker ${breaker} · ${installed}${why}`
+  const head = `${sanitise(row.name)}  ${words.addressText(row)}  ${sanitise(row.version ?? 'version unknown')} · breaker ${breaker} · ${installed}${why}`
   const layer = row.placement.layer === 'override' ? 'override' : 'config'
   const more =
     error === null

@@ -1,0 +1,168 @@
+// Whatever a stranger calls a model: no row is wider or narrower than the terminal, nothing of it
+// reaches the terminal raw, and --ascii is nothing but ASCII.
+
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { Snapshot } from '../../src/gateway/contract/schema/snapshot.ts'
+import { isTooSmall } from '../../src/tui/layout.ts'
+import { width } from '../../src/tui/present/text.ts'
+import { INITIAL_UI, SCREENS, type UiState } from '../../src/tui/state.ts'
+import { framed, type FrameAsk } from '../support/frames.ts'
+import { largeFleet, seeded } from '../support/large-fleet.ts'
+
+const PIECES = [
+  '模型',
+  'アルファ',
+  '🦙🚀',
+  '👩‍👩‍👧',
+  'e\u0301',
+  '\u202e',
+  '\u001b]52;c;ZXZpbA==\u0007',
+  '\u001b[2J',
+  '\u009b31m',
+  'рабочий',
+  '⛔',
+  '⚠\ufe0f',
+  '\u200b',
+  'qwen3',
+  ':8b',
+  '/',
+  '한국어',
+  'ﷺ',
+  '\ud800',
+  '\u0000',
+  '\t',
+  'a'.repeat(60),
+]
+
+function evilName(random: () => number): string {
+  const pieces = Array.from(
+    { length: 1 + Math.floor(random() * 4) },
+    () => PIECES[Math.floor(random() * PIECES.length)],
+  )
+  return pieces.join('')
+}
+
+/** The fleet with every foreign text replaced. */
+function evilFleet(seed: number): Snapshot {
+  const random = seeded(seed)
+  const name = (): string => evilName(random)
+  const fleet = largeFleet({ workers: 1 + Math.floor(random() * 14), models: 20 })
+  const workers = fleet.workers.map((row) => ({
+    ...row,
+    name: `${name()}${row.index}`,
+    why: name(),
+    version: name(),
+    error: row.error && name(),
+    address: name(),
+  }))
+  return {
+    ...fleet,
+    gateway: { ...fleet.gateway, host: name(), version: name() },
+    workers,
+    models: fleet.models.map((row) => {
+      const model = `${name()}${row.model}`
+      const cells = row.cells.map((cell, index) => ({ ...cell, worker: workers[index]!.name }))
+      return { ...row, model, family: name(), parameters: name(), quantization: name(), cells }
+    }),
+    requests: fleet.requests.map((row) => ({
+      ...row,
+      model: name(),
+      tenant: name(),
+      actor: name(),
+      reason: name(),
+      dialect: name(),
+      path: name(),
+    })),
+    events: fleet.events.map((row) => ({
+      ...row,
+      object: name(),
+      detail: name(),
+      actor: name(),
+      event: name(),
+    })),
+  }
+}
+
+const SIZES = [
+  { columns: 60, rows: 16 },
+  { columns: 80, rows: 24 },
+  { columns: 97, rows: 31 },
+  { columns: 120, rows: 36 },
+  { columns: 211, rows: 60 },
+]
+const THEMES = [
+  { color: true, ascii: false },
+  { color: false, ascii: false },
+  { color: true, ascii: true },
+]
+
+const rules = {
+  mode: 'allow_all' as const,
+  allowed_models: ['模型:*'],
+  denied_models: ['qwen3:8b'],
+}
+const UIS: readonly Partial<UiState>[] = [
+  {},
+  { cardView: 'cards', expanded: true, pane: 'audit' },
+  { overlays: [{ kind: 'help', top: 0, filter: '' }] },
+  {
+    draft: {
+      worker: 'x',
+      rules,
+      before: { ...rules, denied_models: [] },
+      revision: 1,
+      index: 0,
+      plan: undefined,
+      problem: undefined,
+    },
+  },
+  { matrix: { ...INITIAL_UI.matrix, density: 'compact', columnIndex: 3 } },
+  { matrix: { ...INITIAL_UI.matrix, density: 'words', columnIndex: 9 } },
+]
+
+// oxlint-disable-next-line no-control-regex -- the console's own styles are taken out
+const SGR = /\u001b\[[\d;]*m/g
+// oxlint-disable-next-line no-control-regex -- what must not be there
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
+
+for (const size of SIZES) {
+  suite(`rows at ${size.columns}x${size.rows}`, () => {
+    for (const screen of SCREENS) {
+      test(screen, () => {
+        for (let seed = 1; seed <= 4; seed += 1) {
+          const snapshot = evilFleet(seed)
+          for (const ui of UIS)
+            for (const theme of THEMES) check({ snapshot, screen, ui, theme, ...size })
+        }
+      })
+    }
+  })
+}
+
+function check(ask: FrameAsk): void {
+  const lines = framed(ask)
+  assert.equal(lines.length, ask.rows, 'a frame is exactly as high as the terminal')
+  for (const line of lines) {
+    const text = line.replaceAll(SGR, '')
+    assert.doesNotMatch(text, CONTROL)
+    assert.equal(width(text), ask.columns, JSON.stringify(text))
+    if (ask.theme?.ascii === true) assert.match(text, /^[ -~]*$/)
+    // oxlint-disable-next-line no-control-regex -- as above
+    if (ask.theme?.color === false) assert.doesNotMatch(line, /\u001b\[(?:[\d;]*;)?[349]\d/)
+  }
+}
+
+test('a terminal that is too small is told so, in the room there is', () => {
+  for (const [columns, rows] of [
+    [59, 24],
+    [80, 15],
+    [20, 5],
+    [1, 1],
+  ] as const) {
+    assert.ok(isTooSmall(columns, rows))
+    const lines = framed({ snapshot: largeFleet({ workers: 3, models: 5 }), columns, rows })
+    assert.equal(lines.length, rows)
+    for (const line of lines) assert.equal(width(line), columns)
+  }
+})
