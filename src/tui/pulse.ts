@@ -1,6 +1,7 @@
 // What happens to the picture without a key and without news of the fleet: ages grow, a gateway
 // comes back. Seconds are counted only where seconds are shown.
 
+import type { Snapshot } from '../gateway/contract/schema/snapshot.ts'
 import type { Console } from './console.ts'
 import { duration } from './present/units.ts'
 import { isRunning } from './screens/requests.ts'
@@ -19,7 +20,7 @@ export interface PulseOptions {
 export function startPulse(console: Console, { tellLink }: PulseOptions): () => void {
   const { store } = console
   let before = store.getState()
-  let lost: { since: number; revision: number } | undefined
+  let lost: Lost | undefined
   const unsubscribe = store.subscribe(() => {
     const now = store.getState()
     const first = before.feed.snapshot === undefined && now.feed.snapshot !== undefined
@@ -28,10 +29,11 @@ export function startPulse(console: Console, { tellLink }: PulseOptions): () => 
     before = now
     if (first) foldLargeFleet(console)
     if (linkChanged && tellLink) tellInWords(console, now.feed.link)
-    if (lost !== undefined && now.feed.link.kind === 'live' && hasCaughtUp(now, lost.since)) {
-      const { since, revision } = lost
+    const hasNews = lost !== undefined && now.feed.snapshot !== lost.snapshot
+    if (lost !== undefined && now.feed.link.kind === 'live' && hasNews) {
+      const { since, snapshot } = lost
       lost = undefined
-      sayReturn(console, store.clock.mono() - since, revision)
+      sayReturn(console, store.clock.mono() - since, snapshot.placement.revision)
     }
   })
   const cancel = tickWhileNeeded(console)
@@ -41,13 +43,16 @@ export function startPulse(console: Console, { tellLink }: PulseOptions): () => 
   }
 }
 
-function lostOf({ feed }: ConsoleState): { since: number; revision: number } | undefined {
-  if (feed.link.kind !== 'lost' || feed.snapshot === undefined) return undefined
-  return { since: feed.link.since, revision: feed.snapshot.placement.revision }
+interface Lost {
+  since: number
+  /** The last picture before. */
+  snapshot: Snapshot
 }
 
-/** A picture that came after the gateway was lost. */
-const hasCaughtUp = ({ feed }: ConsoleState, since: number): boolean => feed.receivedMono > since
+function lostOf({ feed }: ConsoleState): Lost | undefined {
+  if (feed.link.kind !== 'lost' || feed.snapshot === undefined) return undefined
+  return { since: feed.link.since, snapshot: feed.snapshot }
+}
 
 function sayReturn(console: Console, awayMs: number, revision: number): void {
   const now = console.store.snapshot?.placement.revision ?? revision
