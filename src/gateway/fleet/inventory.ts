@@ -29,7 +29,7 @@ const MAX_TAGS_BYTES = 33_554_432
 const MAX_LOADED_BYTES = 4_194_304
 
 /** Readings under way at once, so that many long lists are not in memory together. */
-const MAX_READINGS = 32
+const MAX_READINGS = 8
 
 interface Reading {
   timer: Timer | undefined
