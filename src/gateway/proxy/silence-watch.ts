@@ -3,8 +3,8 @@
 // alive, a sleeping host completes the handshake and is gone.
 
 import type { Clock } from '../clock.ts'
-import { coarseTimersOf } from '../coarse-timers.ts'
-import type { Deadline } from '../coarse-timers.ts'
+import { coarseTimersOf } from './coarse-timers.ts'
+import type { Deadline } from './coarse-timers.ts'
 
 export type ProbeResult = { ok: true } | { ok: false; error: string }
 

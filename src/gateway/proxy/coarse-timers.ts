@@ -1,7 +1,7 @@
 // Deadlines of many short-lived things by one timer. A request has several that nearly never come
 // due; a timer of its own for each would cost more than what it guards. Late by at most a step.
 
-import type { Clock } from './clock.ts'
+import type { Clock } from '../clock.ts'
 
 /** Milliseconds between two looks; only while something is watched. */
 const STEP_MS = 50
