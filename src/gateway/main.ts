@@ -76,6 +76,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   rooms.performance.start()
   parts.prober.start()
   parts.inventory.start()
+  parts.telemetry.start()
   const ready = parts.prober.firstRoundDone.then(() => void (state.ready = true))
   log.event('gateway.started', { listen: `${address.address}:${address.port}` })
 
@@ -130,7 +131,7 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
       log.setLevel(level)
     },
   })
-  const parts = makeParts({ config: () => reload.config, log, events, clock })
+  const parts = makeParts({ config: () => reload.config, log, events, clock, env })
   const operators = readOperatorState(parts, paths)
   placeAndDrain(operators)
   const state: GatewayState = { draining: false, ready: false, reload }
@@ -199,6 +200,7 @@ async function stopAll(parts: GatewayParts, rooms: Rooms, log: Log): Promise<voi
   const cut = await rooms.server.stop(parts.config().drain_timeout)
   parts.scheduler.close()
   parts.infos.stop()
+  parts.telemetry.stop()
   await Promise.all([parts.prober.stop(), parts.inventory.stop(), parts.pools.destroy()])
   await Promise.all([rooms.parsers.close(), rooms.performance.stop(), rooms.admin?.stop()])
   await rooms.ops.close()

@@ -1,6 +1,7 @@
 // Cost of one decision over a large fleet: 200 workers, 2,000 models installed on each, 2,000
 // placement rules each. Bound: 50 µs (product.md §15).
 
+import { noTelemetry } from '../../src/gateway/fleet/telemetry/combine.ts'
 import { Config } from '../../src/gateway/config/schema.ts'
 import type { Installed } from '../../src/gateway/fleet/worker.ts'
 import { FactTable } from '../../src/gateway/admission/fact-table.ts'
@@ -86,7 +87,12 @@ function largeFleet(): Row[] {
     worker.rates = new Map(
       models.slice(0, 50).map((one) => [one.model.key, rate(10 + ((index * 13) % 40))]),
     )
-    worker.telemetry = { vramUsedBytes: 8e9, vramTotalBytes: 24e9, gpuUtilization: 0.3 }
+    worker.telemetry = {
+      ...noTelemetry,
+      vramUsedBytes: 8e9,
+      vramTotalBytes: 24e9,
+      gpuUtilization: 0.3,
+    }
     const slots = new WorkerSlots()
     slots.inFlight = index % 4
     return { worker, slots, index, version: 1 }

@@ -44,6 +44,7 @@ export function worker(name: string, index: number, fields: Partial<Worker> = {}
     inventory_error: null,
     rates: [],
     telemetry: null,
+    telemetry_error: null,
     placement: { ...rules, layer: 'config', baseline: rules },
     ...fields,
   }
@@ -69,6 +70,19 @@ export const workers: Worker[] = [
       gpu_utilization: 0.5,
       temperature_c: 60,
       power_w: 200,
+      memory_used_bytes: 16_000_000_000,
+      memory_total_bytes: 64_000_000_000,
+      gpus: [
+        {
+          id: 'GPU-1',
+          name: 'NVIDIA GeForce RTX 4090',
+          utilization: 0.5,
+          vram_used_bytes: 12_000_000_000,
+          vram_total_bytes: 24_000_000_000,
+          temperature_c: 60,
+          power_w: 200,
+        },
+      ],
     },
     placement: {
       mode: 'allow_all',

@@ -176,17 +176,29 @@ function workerRow(
       output_tokens_per_s: 40 + index,
       prompt_tokens_per_s: 900,
     })),
-    telemetry:
-      index % 4 === 3
-        ? null
-        : {
-            vram_used_bytes: 6_000_000_000 * (1 + loaded.length),
-            vram_total_bytes: 25_769_803_776,
-            gpu_utilization: used / 4,
-            temperature_c: 50 + index,
-            power_w: 180 + index * 5,
-          },
+    telemetry: index % 4 === 3 ? null : telemetryOf(index, loaded.length, used),
+    telemetry_error: null,
     placement: { ...placement, layer: index === 1 ? 'override' : 'config', baseline: NO_RULES },
+  }
+}
+
+function telemetryOf(
+  index: number,
+  loaded: number,
+  used: number,
+): NonNullable<WorkerRow['telemetry']> {
+  const figures = {
+    vram_used_bytes: 6_000_000_000 * (1 + loaded),
+    vram_total_bytes: 25_769_803_776,
+    temperature_c: 50 + index,
+    power_w: 180 + index * 5,
+  }
+  return {
+    ...figures,
+    gpu_utilization: used / 4,
+    memory_used_bytes: 16_000_000_000,
+    memory_total_bytes: 64_000_000_000,
+    gpus: [{ ...figures, id: `GPU-${index}`, name: 'RTX 4090', utilization: used / 4 }],
   }
 }
 

@@ -20,9 +20,6 @@ export interface NotBuiltYet {
 export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
   { path: 'workers[].default_context_tokens', part: 'context guard' },
   { path: 'workers[].context_limits', part: 'context guard' },
-  { path: 'workers[].nvidia_smi', part: 'GPU telemetry' },
-  { path: 'workers[].nvidia_gpu', part: 'GPU telemetry' },
-  { path: 'workers[].telemetry_url', part: 'GPU telemetry' },
   { path: 'model_capabilities.mode', part: 'preflight' },
   { path: 'model_capabilities.cache_ttl', part: 'preflight' },
   { path: 'model_capabilities.context_guard', part: 'context guard' },

@@ -56,7 +56,13 @@ export type FleetEvent =
   | { type: 'learned'; worker: string; model: string; sample: RateSample }
   /** Rates of an earlier run; what this run has learned already stays. */
   | { type: 'rates_restored'; worker: string; rates: ReadonlyMap<string, Rates> }
-  | { type: 'telemetry'; worker: string; telemetry: Telemetry | undefined }
+  /** `error`: why figures that the config asks for are missing. */
+  | {
+      type: 'telemetry'
+      worker: string
+      telemetry: Telemetry | undefined
+      error: string | undefined
+    }
   /** The config's workers, in order. Workers keep what is known of them under their name. */
   | { type: 'configured'; workers: readonly WorkerConfig[] }
 

@@ -53,6 +53,7 @@ export function newRecord(config: WorkerConfig, index: number, now: Now): Worker
     loadCoolDowns: new Map(),
     rates: new Map(),
     telemetry: undefined,
+    telemetryError: undefined,
     nextProbeAt: undefined,
     misses: 0,
     restedFrom: 0,
@@ -111,6 +112,7 @@ export function changeRecord(
       return true
     case 'telemetry':
       record.telemetry = event.telemetry
+      record.telemetryError = event.error
       return true
   }
 }

@@ -83,11 +83,36 @@ export interface Address {
   lastError: string | undefined
 }
 
+/** One GPU as its driver or an exporter tells it. Undefined: it does not say. */
+export interface GpuReading {
+  /** The same for every worker that uses the GPU: its uuid, else its place on its host. */
+  id: string
+  /** As nvidia-smi numbers it; undefined where nothing numbers it. */
+  index: number | undefined
+  name: string
+  /** 0 to 1. */
+  utilization: number | undefined
+  vramUsedBytes: number | undefined
+  vramTotalBytes: number | undefined
+  /** Kept by the driver: part of the total that no model gets. */
+  vramReservedBytes: number | undefined
+  temperatureC: number | undefined
+  powerW: number | undefined
+}
+
+/** Figures of a worker's machine. Those of several GPUs are sums, of temperatures the highest. */
 export interface Telemetry {
   vramUsedBytes: number | undefined
   vramTotalBytes: number | undefined
-  /** 0 to 1. */
+  vramReservedBytes: number | undefined
+  /** 0 to 1, the mean of the GPUs. */
   gpuUtilization: number | undefined
+  temperatureC: number | undefined
+  powerW: number | undefined
+  /** Host RAM, without what the kernel gives back at once. */
+  memoryUsedBytes: number | undefined
+  memoryTotalBytes: number | undefined
+  gpus: readonly GpuReading[]
 }
 
 export interface Worker {
@@ -111,6 +136,8 @@ export interface Worker {
   readonly loadCoolDowns: ReadonlyMap<string, number>
   readonly rates: ReadonlyMap<string, Rates>
   readonly telemetry: Telemetry | undefined
+  /** Why figures that the config asks for are missing. */
+  readonly telemetryError: string | undefined
   /** Monotonic time the next periodic probe is due; undefined with probes off. */
   readonly nextProbeAt: number | undefined
 }

@@ -40,6 +40,7 @@ const LEVELS: Readonly<Record<string, EventLevel>> = {
   'worker.down': 'warn',
   'config.reload_failed': 'warn',
   'request.cut': 'warn',
+  'telemetry.partial': 'warn',
   'request.bug': 'error',
   'log.sink_failed': 'error',
 }

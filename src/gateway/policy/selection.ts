@@ -194,8 +194,10 @@ function measure(
 }
 
 function vramPressure({ worker: { telemetry } }: Candidate): number | undefined {
-  const { vramUsedBytes: used, vramTotalBytes: all } = telemetry ?? {}
-  return used === undefined || all === undefined || all <= 0 ? undefined : Math.min(1, used / all)
+  const { vramUsedBytes: used, vramTotalBytes: all, vramReservedBytes: reserved } = telemetry ?? {}
+  if (used === undefined || all === undefined) return undefined
+  const usable = all - (reserved ?? 0)
+  return usable <= 0 ? undefined : Math.min(1, used / usable)
 }
 
 function total(values: readonly number[], weights: readonly number[]): number {

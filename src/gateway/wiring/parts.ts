@@ -9,6 +9,8 @@ import { InventoryReader } from '../fleet/inventory.ts'
 import { ModelInfos } from '../fleet/model-info.ts'
 import { Pools } from '../fleet/pools.ts'
 import { Prober } from '../fleet/prober.ts'
+import { TelemetryReader } from '../fleet/telemetry/telemetry.ts'
+import type { TelemetryLog } from '../fleet/telemetry/telemetry.ts'
 import { systemResolve } from '../fleet/worker-api.ts'
 import { unloadOn } from '../fleet/worker-control.ts'
 import type { FleetLog } from '../fleet/fleet-event.ts'
@@ -23,6 +25,7 @@ export interface GatewayParts {
   fleet: Fleet
   prober: Prober
   inventory: InventoryReader
+  telemetry: TelemetryReader
   infos: ModelInfos
   pools: Pools
   scheduler: Scheduler
@@ -32,11 +35,12 @@ export interface GatewayParts {
 interface PartsOptions {
   config(): Config
   clock: Clock
+  env: Readonly<Record<string, string | undefined>>
   log: Log
   events: EventRing
 }
 
-export function makeParts({ config, log, events, clock }: PartsOptions): GatewayParts {
+export function makeParts({ config, log, events, clock, env }: PartsOptions): GatewayParts {
   const active = new ActiveRequests()
   const fleet: Fleet = new Fleet(
     {
@@ -67,6 +71,7 @@ export function makeParts({ config, log, events, clock }: PartsOptions): Gateway
     fleet,
     prober,
     inventory: new InventoryReader({ fleet, clock, settings: config }),
+    telemetry: new TelemetryReader({ fleet, clock, env, log: telemetryLog(log, events) }),
     infos: new ModelInfos({ fleet, clock, settings: config }),
     pools: new Pools(fleet, config),
     scheduler,
@@ -83,6 +88,19 @@ function fleetLog(log: Log, events: EventRing): FleetLog {
       const detail = Object.entries(others).map(([key, value]) => `${key} ${value}`)
       const severity = name === 'worker.down' ? 'error' : 'info'
       events.add({ severity, event: name, object: String(worker), detail: detail.join(', ') })
+    },
+  }
+}
+
+/** A GPU that nobody can see is a warning of its own, but takes no worker away. */
+function telemetryLog(log: Log, events: EventRing): TelemetryLog {
+  return {
+    event(name, fields) {
+      log.event(name, fields)
+      const severity = name === 'telemetry.available' ? 'info' : 'warn'
+      const { source, worker, reason = '' } = fields
+      const detail = reason === '' ? source : `${source}: ${reason}`
+      events.add({ severity, event: name, object: worker ?? '', detail })
     },
   }
 }

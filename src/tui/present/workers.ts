@@ -78,10 +78,10 @@ export function presentWorker(row: WorkerDetail): [string, Cell][] {
     ['inventory', cell(inventory(row, ago))],
     ['inventory error', foreign(row.inventory_error, 'bad')],
     ['loaded', foreign(row.loaded.map(loadedInShort).join(', '))],
-    [
-      'vram',
-      cell(`${bytes(row.telemetry?.vram_used_bytes)} of ${bytes(row.telemetry?.vram_total_bytes)}`),
-    ],
+    ['vram', cell(shareText(row.telemetry?.vram_used_bytes, row.telemetry?.vram_total_bytes))],
+    ['ram', cell(shareText(row.telemetry?.memory_used_bytes, row.telemetry?.memory_total_bytes))],
+    ...(row.telemetry?.gpus ?? []).map(gpuFact),
+    ['telemetry', foreign(row.telemetry_error, 'warn')],
     ['placement', cell(`${rulesInShort(row.placement)} (${row.placement.layer})`)],
     ['denied', foreign(row.placement.denied_models.join(' '))],
     ['allowed', foreign(row.placement.allowed_models.join(' '))],
@@ -93,6 +93,23 @@ export function presentWorker(row: WorkerDetail): [string, Cell][] {
     ],
   ]
   return facts.filter(([label, { text }]) => text !== NONE || label === 'version')
+}
+
+type Gpu = NonNullable<WorkerRow['telemetry']>['gpus'][number]
+
+function gpuFact(gpu: Gpu): [string, Cell] {
+  const parts = [
+    gpu.name === '' ? gpu.id : gpu.name,
+    gpu.utilization === null ? '' : percent(gpu.utilization),
+    gpu.vram_total_bytes === null ? '' : shareText(gpu.vram_used_bytes, gpu.vram_total_bytes),
+    gpu.temperature_c === null ? '' : `${Math.round(gpu.temperature_c)} °C`,
+    gpu.power_w === null ? '' : `${Math.round(gpu.power_w)} W`,
+  ]
+  return ['gpu', foreign(parts.filter((part) => part !== '').join(', '))]
+}
+
+function shareText(used: number | null | undefined, total: number | null | undefined): string {
+  return (total ?? null) === null ? NONE : `${bytes(used)} of ${bytes(total)}`
 }
 
 function addressFact(address: WorkerRow['addresses'][number]): [string, Cell] {

@@ -124,13 +124,13 @@ const tenths = (value: number): string => value.toFixed(1).replace(/\.0$/, '')
 
 const sum = (values: Iterable<number>): number => [...values].reduce((total, one) => total + one, 0)
 
-const NO_VRAM = { vram_used_bytes: null, vram_total_bytes: null }
-
+/** Workers may share a GPU: each counts once. */
 function vramShare({ workers }: Snapshot): number | undefined {
   let used = 0
   let total = 0
-  for (const { telemetry } of workers) {
-    const { vram_used_bytes: taken, vram_total_bytes: size } = telemetry ?? NO_VRAM
+  const gpus = workers.flatMap(({ telemetry }) => telemetry?.gpus ?? [])
+  for (const gpu of new Map(gpus.map((one) => [one.id, one])).values()) {
+    const { vram_used_bytes: taken, vram_total_bytes: size } = gpu
     if (taken === null || size === null) continue
     used += taken
     total += size

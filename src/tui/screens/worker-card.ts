@@ -8,6 +8,7 @@ import { fitLine, type Line, type Span, span } from '../theme.ts'
 import type { FleetView } from '../view.ts'
 import {
   addressText,
+  giga,
   loadedText,
   speedText,
   stateStyle,
@@ -31,7 +32,7 @@ export function cardLines(
     [span(addressLine(row))],
     slotsLine(row),
     gpuLine(row),
-    [span(`vram  ${vramBar(row, BAR)}`)],
+    [span(`vram  ${vramBar(row, BAR)}${memoryText(row)}`)],
     [span(`tok/s ${speedText(view.samples.workers.get(row.name) ?? [])}`)],
     [
       span(
@@ -108,14 +109,24 @@ function slotsLine({ slots, queued }: WorkerRow): Span[] {
   ]
 }
 
-function gpuLine({ telemetry }: WorkerRow): Span[] {
-  if (telemetry === null) return [span(`gpu   ${bar(undefined, BAR)} no data`, 'dim')]
-  const { gpu_utilization: used, temperature_c: heat, power_w: power } = telemetry
+function gpuLine({ telemetry, telemetry_error: error }: WorkerRow): Span[] {
+  if (telemetry === null || telemetry.gpus.length === 0) {
+    const why = error === null ? 'no data' : sanitise(error)
+    return [span(`gpu   ${bar(undefined, BAR)} ${truncateEnd(why, 200)}`, 'dim')]
+  }
+  const { gpu_utilization: used, temperature_c: heat, power_w: power, gpus } = telemetry
   const more = [
     heat === null ? '' : `${Math.round(heat)}C`,
     power === null ? '' : `${Math.round(power)}W`,
+    gpus.length < 2 ? '' : `${gpus.length} GPUs`,
   ].filter((one) => one !== '')
   return [span(`gpu   ${bar(used, BAR)} ${percent(used)}  ${more.join(' ')}`)]
+}
+
+function memoryText({ telemetry }: WorkerRow): string {
+  const total = telemetry?.memory_total_bytes ?? null
+  const used = telemetry?.memory_used_bytes ?? null
+  return total === null || used === null ? '' : `  ram ${giga(used)}/${giga(total)}G`
 }
 
 /** What is wrong goes before what is set. */

@@ -317,7 +317,7 @@ test('all problems at once', () => {
   const config = `{
     "lisen": "x", "drain_timeout": 5, "drain_timeout": 6,
     "workers": [
-      {"name": "a b", "url": "ftp://x", "probe": {"interval": 1}, "nvidia_smi": true},
+      {"name": "a b", "url": "ftp://x", "probe": {"interval": 1}},
       {"name": "Q", "url": "http://\${PW}@w"},
       {"name": "q", "url": "w:80"}
     ],
@@ -338,7 +338,6 @@ test('all problems at once', () => {
       'lisen',
       'workers[2].name',
       'aliases.a',
-      'workers[0].nvidia_smi',
       'aliases',
       'fallbacks',
       'otel.endpoint',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { noTelemetry } from '../../../src/gateway/fleet/telemetry/combine.ts'
 import { createMetrics } from '../../../src/gateway/observe/metrics.ts'
 import type { Metrics, MetricsDeps } from '../../../src/gateway/observe/metrics.ts'
 import { createOpsServer } from '../../../src/gateway/observe/ops-server.ts'
@@ -106,7 +107,7 @@ test('every dialect together stays below 300 histogram series', async () => {
 
 test('gauges are what is true at the scrape', async () => {
   const worker = aWorker({ name: 'node-1', loaded: [loadedModel('qwen3:8b')] })
-  worker.telemetry = { vramUsedBytes: 10, vramTotalBytes: 24, gpuUtilization: 0.5 }
+  worker.telemetry = { ...noTelemetry, vramUsedBytes: 10, vramTotalBytes: 24, gpuUtilization: 0.5 }
   worker.rates = new Map([
     ['qwen3:8b', { ...noRates, promptPerS: 900, outputPerS: 42, outputSamples: 7 }],
   ])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { noTelemetry } from '../../../src/gateway/fleet/telemetry/combine.ts'
 import { WorkerSlots } from '../../../src/gateway/admission/worker-slots.ts'
 import { Config } from '../../../src/gateway/config/schema.ts'
 import type { WorkerRecord } from '../../../src/gateway/fleet/worker-record.ts'
@@ -47,10 +48,20 @@ const rated = (outputPerS: number) => (record: WorkerRecord) => {
   ])
 }
 const vram = (used: number) => (record: WorkerRecord) => {
-  record.telemetry = { vramUsedBytes: used, vramTotalBytes: 100, gpuUtilization: undefined }
+  record.telemetry = {
+    ...noTelemetry,
+    vramUsedBytes: used,
+    vramTotalBytes: 100,
+    gpuUtilization: undefined,
+  }
 }
 const gpu = (gpuUtilization: number) => (record: WorkerRecord) => {
-  record.telemetry = { vramUsedBytes: undefined, vramTotalBytes: undefined, gpuUtilization }
+  record.telemetry = {
+    ...noTelemetry,
+    vramUsedBytes: undefined,
+    vramTotalBytes: undefined,
+    gpuUtilization,
+  }
 }
 const unknownInventory = (record: WorkerRecord): void => {
   record.inventory = { state: 'unknown', error: undefined }

@@ -40,6 +40,7 @@ export function workerRow(worker: Worker, sources: WorkerSources): WorkerRow {
     ...inventoryOf(worker),
     rates: ratesOf(worker),
     telemetry: worker.telemetry === undefined ? null : telemetryOf(worker.telemetry),
+    telemetry_error: worker.telemetryError ?? null,
     placement: {
       ...rulesOf(worker.placement.rules),
       layer: worker.placementLayer,
@@ -110,8 +111,19 @@ function telemetryOf(telemetry: Telemetry): WorkerRow['telemetry'] {
     vram_used_bytes: telemetry.vramUsedBytes ?? null,
     vram_total_bytes: telemetry.vramTotalBytes ?? null,
     gpu_utilization: telemetry.gpuUtilization ?? null,
-    temperature_c: null,
-    power_w: null,
+    temperature_c: telemetry.temperatureC ?? null,
+    power_w: telemetry.powerW ?? null,
+    memory_used_bytes: telemetry.memoryUsedBytes ?? null,
+    memory_total_bytes: telemetry.memoryTotalBytes ?? null,
+    gpus: telemetry.gpus.map((gpu) => ({
+      id: gpu.id,
+      name: gpu.name,
+      utilization: gpu.utilization ?? null,
+      vram_used_bytes: gpu.vramUsedBytes ?? null,
+      vram_total_bytes: gpu.vramTotalBytes ?? null,
+      temperature_c: gpu.temperatureC ?? null,
+      power_w: gpu.powerW ?? null,
+    })),
   }
 }
 

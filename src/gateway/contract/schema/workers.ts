@@ -4,13 +4,31 @@ import { z } from 'zod'
 import { changeOf, Mono, Nothing, PlacementRules, WallTime } from './common.ts'
 import { WorkerName, WorkerNames } from './common.ts'
 
-export const Telemetry = z.object({
+const GpuFigures = {
   vram_used_bytes: z.number().nullable(),
   vram_total_bytes: z.number().nullable(),
-  /** 0 to 1. */
-  gpu_utilization: z.number().nullable(),
   temperature_c: z.number().nullable(),
   power_w: z.number().nullable(),
+}
+
+/** Over all GPUs of the worker: sums, the mean utilization, the highest temperature. */
+export const Telemetry = z.object({
+  ...GpuFigures,
+  /** 0 to 1. */
+  gpu_utilization: z.number().nullable(),
+  /** RAM of the worker's machine. */
+  memory_used_bytes: z.number().nullable(),
+  memory_total_bytes: z.number().nullable(),
+  gpus: z.array(
+    z.object({
+      ...GpuFigures,
+      /** The same on every worker that uses the GPU. */
+      id: z.string(),
+      name: z.string(),
+      /** 0 to 1. */
+      utilization: z.number().nullable(),
+    }),
+  ),
 })
 
 export const LoadedModel = z.object({
@@ -69,6 +87,8 @@ export const WorkerRow = z.object({
     }),
   ),
   telemetry: Telemetry.nullable(),
+  /** Why figures that the config asks for are missing, null otherwise. */
+  telemetry_error: z.string().nullable(),
   placement: PlacementRules.extend({
     layer: z.enum(['config', 'override']),
     /** What `reset` would bring back. */
