@@ -62,10 +62,10 @@ export const WEATHER = {
   },
 } as const
 
-/** The worker calls the tool in its next answer. */
+/** The workers call the tool in every answer. */
 export async function answerWithTool(rig: Rig): Promise<void> {
   const toolCalls = [{ name: WEATHER.name, arguments: { city: 'Oslo' } }]
-  await Promise.all(rig.sims.map((sim) => sim.faults.add({ kind: 'answer', toolCalls, times: 1 })))
+  await Promise.all(rig.sims.map((sim) => sim.faults.add({ kind: 'answer', toolCalls })))
 }
 
 /** The answer of any worker is cut after some chunks. */

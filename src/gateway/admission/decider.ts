@@ -8,6 +8,7 @@ import { STOPPED_BY, WORTH_WAITING } from '../policy/eligibility.ts'
 import type { Place } from '../policy/fair-queue.ts'
 import { modelFactsOf } from '../policy/model-facts.ts'
 import type { ModelName } from '../policy/model-name.ts'
+import { preflightWarnings } from '../policy/preflight-warnings.ts'
 import { choose, noteJudged } from '../policy/selection.ts'
 import type { Choice, Field, Judgement, SelectionRules } from '../policy/selection.ts'
 import type { Ask, Decision } from './ask.ts'
@@ -56,6 +57,15 @@ export class Decider {
       routing,
       affineTo: memory.workerOf(ask.model.key, ask.affinity),
     }
+  }
+
+  /** What mode `observe` has to say of a request on the worker that it got. */
+  warnings(name: string, ask: Ask): string[] {
+    const { mode, context_guard: guard } = this.#deps.config().model_capabilities
+    if (mode !== 'observe' && guard !== 'observe') return []
+    const row = this.#deps.rows.all().find(({ worker }) => worker.name === name)
+    if (row === undefined) return []
+    return preflightWarnings(row, modelFactsOf(row.worker, ask.model), ask, this.rulesFor(ask))
   }
 
   /** Over the whole fleet. */

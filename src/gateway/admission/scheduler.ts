@@ -132,10 +132,13 @@ export class Scheduler implements Admission {
   explain(ask: Ask): { decision: Decision; refusal: GatewayError | undefined } {
     const judgement = this.#decider.judgement(ask)
     const outcome = outcomeOf(judgement.choice)
-    return {
-      decision: this.#decider.decision(judgement, outcome, Number.POSITIVE_INFINITY),
-      refusal: outcome === 'refused' ? refusalOf(judgement) : undefined,
-    }
+    const decision = this.#decider.decision(judgement, outcome, Number.POSITIVE_INFINITY)
+    return { decision, refusal: outcome === 'refused' ? refusalOf(judgement) : undefined }
+  }
+
+  /** What mode `observe` only warns of. */
+  warnings(worker: string, ask: Ask): readonly string[] {
+    return this.#decider.warnings(worker, ask)
   }
 
   /** The newest decision made for a request, while it is kept. */

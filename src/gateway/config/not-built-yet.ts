@@ -18,15 +18,6 @@ export interface NotBuiltYet {
 }
 
 export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
-  { path: 'workers[].default_context_tokens', part: 'context guard' },
-  { path: 'workers[].context_limits', part: 'context guard' },
-  { path: 'model_capabilities.mode', part: 'preflight' },
-  { path: 'model_capabilities.cache_ttl', part: 'preflight' },
-  { path: 'model_capabilities.context_guard', part: 'context guard' },
-  { path: 'model_capabilities.context.max_requested_tokens', part: 'context guard' },
-  { path: 'model_capabilities.context.default_worker_tokens', part: 'context guard' },
-  { path: 'model_capabilities.context.estimation_margin_percent', part: 'context guard' },
-  { path: 'model_capabilities.context.vision_reserve_tokens_per_image', part: 'context guard' },
   { path: 'aliases', part: 'aliases' },
   { path: 'fallbacks', part: 'fallbacks' },
   { path: 'auth.mode', part: 'keys', works: ['open'] },

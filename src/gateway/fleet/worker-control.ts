@@ -17,6 +17,11 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** Ollama's own client takes lines up to this. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024
 
+/** The worker answered, and said no. */
+export class WorkerRefusal extends Error {
+  override readonly name = 'WorkerRefusal'
+}
+
 /** `model` in the worker's own spelling. A request that still runs there ends first. */
 export async function unloadOn(
   clock: Clock,
@@ -42,8 +47,14 @@ export async function unloadOn(
 }
 
 /** Waits as long as the load takes. Rejects with the worker's own words. */
-export async function loadOn(worker: Worker, model: string, signal: AbortSignal): Promise<void> {
-  await using call = await order(worker, { method: 'POST', path: '/api/generate', model }, signal)
+export async function loadOn(
+  worker: Worker,
+  model: string,
+  signal: AbortSignal,
+  /** Of the route that loads it: a model that only embeds is refused by the other one. */
+  path: '/api/generate' | '/api/embed' = '/api/generate',
+): Promise<void> {
+  await using call = await order(worker, { method: 'POST', path, model }, signal)
   await call.text()
 }
 
@@ -132,11 +143,11 @@ async function order(
     const { statusCode, body } = answer
     if (statusCode >= 400) {
       const text = await body.text()
-      throw new Error(errorMessage(text) ?? `the worker answered ${statusCode}`)
+      throw new WorkerRefusal(errorMessage(text) ?? `the worker answered ${statusCode}`)
     }
     return { body, text: () => body.text(), [Symbol.asyncDispose]: () => client.destroy() }
   } catch (error) {
     await client.destroy()
-    throw error instanceof Error && 'code' in error ? new Error(describeFault(error)) : error
+    throw error instanceof WorkerRefusal ? error : new Error(describeFault(error), { cause: error })
   }
 }

@@ -2,29 +2,32 @@
 
 import { hash } from 'node:crypto'
 import type { Ask } from '../admission/ask.ts'
+import type { CapabilitiesConfig } from '../config/schema.ts'
+import { GatewayError } from '../errors.ts'
+import { estimatePrompt, readNumCtx } from '../policy/context-guard.ts'
 import type { InferenceRequest } from './inference-deps.ts'
 import { estimateTokens } from './token-estimate.ts'
 
 /** Output tokens a request is taken to cost where its client named no bound. */
 const UNKNOWN_OUTPUT_TOKENS = 256
 
-interface Waits {
+interface Around {
   failed: ReadonlyMap<string, string>
   maxWaitMs: number
   receivedAt: number
-  now: number
+  charsPerToken: number
+  capabilities: CapabilitiesConfig
 }
 
-export function askOf(request: InferenceRequest, waits: Waits): Ask {
+/** Throws GatewayError num_ctx_invalid where the context guard refuses. */
+export function askOf(request: InferenceRequest, waits: Around): Ask {
   const { facts, name, identity, ctx } = request
-  const { numCtx } = facts
   const deadlineMs = Math.min(waits.maxWaitMs, stainlessTimeoutMs(ctx.req.headers))
   return {
     requestId: ctx.id,
     model: name,
     needs: facts.needs,
-    contextTokens: undefined,
-    numCtx: typeof numCtx === 'number' && Number.isInteger(numCtx) ? numCtx : undefined,
+    ...contextOf(request, waits),
     cost: Math.max(1, estimateTokens(facts) + (facts.outputTokens ?? UNKNOWN_OUTPUT_TOKENS)),
     tenant: identity.tenant,
     actor: identity.actor,
@@ -35,6 +38,31 @@ export function askOf(request: InferenceRequest, waits: Waits): Ask {
     enteredAt: waits.receivedAt,
     failed: waits.failed,
   }
+}
+
+type Context = Pick<Ask, 'contextTokens' | 'numCtx'> & { answerTokens: number }
+
+/** What the guard judges; a load or an unload has no prompt. */
+function contextOf({ facts, name }: InferenceRequest, around: Around): Context {
+  const { context_guard: guard, context: rules } = around.capabilities
+  const read = readNumCtx(facts.numCtx)
+  if (!read.ok && guard === 'reject') {
+    throw new GatewayError({ code: 'num_ctx_invalid', model: name.display, detail: read.detail })
+  }
+  const numCtx = read.ok ? read.numCtx : undefined
+  if (guard === 'off' || facts.kind !== 'inference') {
+    return { contextTokens: undefined, answerTokens: 0, numCtx }
+  }
+  const promptTokens = estimatePrompt(
+    { promptChars: facts.contextChars, images: facts.images },
+    {
+      charsPerToken: around.charsPerToken,
+      marginPercent: rules.estimation_margin_percent,
+      reservePerImage: rules.vision_reserve_tokens_per_image,
+    },
+  )
+  const answerTokens = Math.max(0, facts.outputTokens ?? 0)
+  return { contextTokens: promptTokens + answerTokens, answerTokens, numCtx }
 }
 
 /** OpenAI and Anthropic SDKs say in seconds when they will give up (clients.md finding 5). */

@@ -111,6 +111,10 @@ function learn(deps: InferenceDeps, finishing: Finishing, { usage }: Ending): vo
   const { request, active, upstream, result } = finishing
   if (request.facts.kind !== 'inference') return
   const { promptTokens, outputTokens, promptNs, outputNs } = usage
+  const { promptChars, images } = request.facts
+  if (promptTokens !== undefined) {
+    deps.ratios.learn(request.name.key, { promptChars, images, promptTokens })
+  }
   const streamMs =
     request.facts.stream && active.firstByteAt !== undefined && result.chunks > 1
       ? deps.clock.mono() - active.firstByteAt

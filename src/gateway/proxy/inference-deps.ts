@@ -2,7 +2,7 @@
 // a test's rig gives its own.
 
 import type { Dispatcher } from 'undici'
-import type { Admission } from '../admission/ask.ts'
+import type { Admission, Ask } from '../admission/ask.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import type { Dialect, RequestFacts } from '../dialects/dialect.ts'
@@ -10,10 +10,12 @@ import type { FleetEvent } from '../fleet/fleet-event.ts'
 import type { ModelName } from '../policy/model-name.ts'
 import type { RequestRecord } from '../observe/request-record.ts'
 import type { ActiveRequests } from './active-requests.ts'
+import type { ModelKnowledge } from './model-knowledge.ts'
 import type { ParserPool } from './parser-pool.ts'
 import type { LargeBody } from './parser-pool.ts'
 import type { RequestContext } from './request-context.ts'
 import type { ProbeResult } from './silence-watch.ts'
+import type { TokenRatios } from './token-ratios.ts'
 import type { UpstreamTarget } from './upstream-request.ts'
 
 /** Where an attempt goes: the worker's current address at the time of the grant. */
@@ -25,6 +27,16 @@ export interface Upstream extends UpstreamTarget {
   fresh(): Dispatcher
 }
 
+export interface EmptyLoad {
+  modelKey: string
+  embedding: boolean
+}
+
+export type LoadResult =
+  | { ok: true }
+  /** `absent`: it does not answer; `refused`: it says that it cannot. */
+  | { ok: false; why: 'absent' | 'refused'; error: string }
+
 export interface Identity {
   tenant: string
   actor: string
@@ -34,10 +46,16 @@ export interface Identity {
 
 export interface InferenceDeps {
   clock: Clock
-  config(): Pick<Config, 'admission' | 'upstream'>
+  config(): Pick<Config, 'admission' | 'upstream' | 'model_capabilities'>
   parsers: ParserPool
   admission: Admission
   active: ActiveRequests
+  knowledge: ModelKnowledge
+  ratios: TokenRatios
+  /** What is only warned of about a request that a worker got (mode `observe`). */
+  warnings(worker: string, ask: Ask): readonly string[]
+  /** Loads the model without a prompt and reads again what the worker has loaded. */
+  loadEmpty(worker: string, need: EmptyLoad, signal: AbortSignal): Promise<LoadResult>
   /** Undefined while the worker has no address that answers. */
   upstream(worker: string): Upstream | undefined
   probe(worker: string, address: string, signal: AbortSignal): Promise<ProbeResult>

@@ -1,13 +1,13 @@
 // One request from admission to its last byte, over as many attempts as the retry rules allow.
 // Never two attempts at once, never another after a byte has gone to the client.
 
-import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import type { Lease } from '../admission/ask.ts'
 import { GatewayError } from '../errors.ts'
 import type { Fault, FaultCode, WorkerReason } from '../errors.ts'
 import { decideNext } from '../policy/retry.ts'
 import type { AttemptFailure } from '../policy/retry.ts'
 import type { ActiveRequest } from './active-requests.ts'
+import { answerHead } from './answer-head.ts'
 import { askOf } from './ask-of.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptResult } from './attempt.ts'
@@ -39,6 +39,9 @@ export class InferenceRun {
   /** Worker → how it failed this request, in the order of the attempts. */
   readonly #failed = new Map<string, string>()
   readonly #failures: AttemptFailure[] = []
+  /** Workers whose context was found out by an empty load. */
+  readonly #loadedFirst = new Set<string>()
+  #warnings: readonly string[] = []
   #firstFailureAt: number | undefined
   #refusal: { worker: string; answer: Refused } | undefined
 
@@ -58,6 +61,7 @@ export class InferenceRun {
       for (;;) {
         using lease = await this.#admit()
         if (lease === undefined) return this.#giveUp()
+        if (await this.#loadFirst(lease)) continue
         const outcome = await this.#attempt(lease)
         if (outcome !== undefined) return outcome
         if (this.#over()) return this.#giveUp()
@@ -72,12 +76,15 @@ export class InferenceRun {
     const { active, request } = this.#serving
     active.phase = 'waiting'
     active.worker = undefined
-    const { clock, admission, config } = this.#deps
+    const { clock, admission, config, ratios, knowledge, warnings } = this.#deps
+    const { key } = request.name
+    await knowledge.ready(key, active.signal)
     const ask = askOf(request, {
       failed: this.#failed,
       maxWaitMs: config().admission.max_wait,
       receivedAt: active.receivedAt,
-      now: clock.mono(),
+      charsPerToken: ratios.charsPerToken(key),
+      capabilities: config().model_capabilities,
     })
     let lease: Lease
     try {
@@ -86,11 +93,36 @@ export class InferenceRun {
       if (this.#failed.size > 0 && saysNobodyIsLeft(error)) return undefined
       throw error
     }
+    this.#warnings = warnings(lease.worker, ask)
     active.phase = 'starting'
     active.worker = lease.worker
     active.grantedAt = clock.mono()
     active.queueMs += lease.queueMs
     return lease
+  }
+
+  /**
+   * Where only a guess says that the prompt does not fit, the model is loaded empty and what the
+   * worker then says of it is believed. True: the slot goes back and admission is asked again.
+   */
+  async #loadFirst(lease: Lease): Promise<boolean> {
+    const { deps, request, active } = this.#parts()
+    const { worker } = lease
+    if (!lease.loadFirst || this.#loadedFirst.has(worker)) return false
+    this.#loadedFirst.add(worker)
+    const modelKey = request.name.key
+    const embedding = request.facts.needs.includes('embedding')
+    const result = await deps.loadEmpty(worker, { modelKey, embedding }, active.signal)
+    active.signal.throwIfAborted()
+    if (result.ok) return true
+    const { error } = result
+    if (result.why === 'refused') {
+      deps.tell({ type: 'load_failed', worker, model: modelKey, error })
+      this.#note(worker, { kind: 'load_failed' }, error)
+    } else {
+      this.#note(worker, { kind: 'silent' }, error)
+    }
+    return true
   }
 
   async #attempt(lease: Lease): Promise<Verdict> {
@@ -127,7 +159,7 @@ export class InferenceRun {
       slowReaderBufferBytes: limits.slow_reader_buffer_bytes,
       stop: load,
       probe: (signal) => deps.probe(upstream.worker, upstream.address, signal),
-      headersOf: (headers) => this.#headersOf(lease, headers),
+      headersOf: (headers) => answerHead(headers, { lease, active, warnings: this.#warnings }),
       onFirstByte: () => this.#firstByte(lease, load),
       rewrite: undefined,
     })
@@ -169,15 +201,6 @@ export class InferenceRun {
     lease.begun()
     deps.tell({ type: 'answered', worker: lease.worker, model: request.name.key })
     load.begun()
-  }
-
-  #headersOf(lease: Lease, headers: IncomingHttpHeaders): OutgoingHttpHeaders {
-    const { active } = this.#serving
-    const kept = answerHeaders(headers)
-    kept['x-ogw-worker'] = encodeURIComponent(lease.worker)
-    kept['x-ogw-queue-ms'] = Math.round(active.queueMs)
-    kept['x-ogw-attempts'] = active.attempts
-    return kept
   }
 
   #judge(lease: Lease, upstream: Upstream, result: AttemptResult): Verdict {

@@ -8,7 +8,10 @@ import type { Address, Worker } from '../fleet/worker.ts'
 import type { Observer } from '../observe/observer.ts'
 import { unloadEverywhere } from '../proxy/handle-unload.ts'
 import type { InferenceDeps, Upstream } from '../proxy/inference-deps.ts'
+import { ModelKnowledge } from '../proxy/model-knowledge.ts'
 import type { ParserPool } from '../proxy/parser-pool.ts'
+import { TokenRatios } from '../proxy/token-ratios.ts'
+import { loadEmpty } from './load-empty.ts'
 import type { GatewayParts } from './parts.ts'
 
 interface Shared {
@@ -24,6 +27,14 @@ export function inferenceDeps(parts: GatewayParts, { parsers, observer }: Shared
     parsers,
     active,
     admission: scheduler,
+    knowledge: new ModelKnowledge({
+      clock,
+      workers: () => fleet.workers(),
+      ensure: (worker, model, signal) => parts.infos.ensure(worker, model, signal),
+    }),
+    ratios: new TokenRatios(),
+    warnings: (worker, ask) => scheduler.warnings(worker, ask),
+    loadEmpty: (name, need, signal) => loadEmpty(parts, fleet.worker(name), need, signal),
     upstream: (name) => upstreamOf(parts, fleet.worker(name)),
     async probe(name, address, signal) {
       const worker = fleet.worker(name)

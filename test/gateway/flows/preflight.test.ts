@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startRig } from '../../support/rig.ts'
+import { until } from '../../support/until.ts'
+
+const chat = (content: string, more: object = {}) => ({
+  model: 'm:1b',
+  messages: [{ role: 'user', content }],
+  stream: false,
+  ...more,
+})
+const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
+const model = (capabilities: string[], more: object = {}) => ({
+  name: 'm:1b',
+  capabilities,
+  ...more,
+})
+const words = (count: number): string => 'word '.repeat(count)
+
+// B120: a model that only one worker's build runs with tools is routed there, not refused.
+test('a request that needs tools goes to the worker whose model has them', async () => {
+  await using rig = await startRig({
+    workers: [
+      { models: [model(['completion'], { digest: 'a'.repeat(64) })] },
+      { models: [model(['completion', 'tools'], { digest: 'b'.repeat(64) })] },
+    ],
+  })
+  for (let round = 0; round < 5; round += 1) {
+    const answer = await rig.post('/api/chat', chat('hi', { tools }))
+    assert.equal(answer.headers.get('x-ogw-worker'), 'node-2')
+  }
+})
+
+test('observe lets it pass and says so; enforce refuses before a worker is asked', async () => {
+  const workers = [{ models: [model(['completion'])] }]
+  await using observing = await startRig({
+    workers,
+    config: { model_capabilities: { mode: 'observe' } },
+  })
+  const passed = await observing.post('/api/chat', chat('hi', { tools }))
+  await passed.text()
+  const seen = observing.sims[0]?.record.requests({ path: '/api/chat' })
+  assert.equal(seen?.length, 1, 'the worker decides')
+  await using enforcing = await startRig({ workers })
+  const refused = await enforcing.post('/api/chat', chat('hi', { tools }))
+  assert.equal(refused.status, 400)
+  assert.match(await refused.text(), /does not support tools/)
+  assert.deepEqual(enforcing.sims[0]?.record.requests({ path: '/api/chat' }), [])
+})
+
+// B118: no capabilities anywhere is unknown, and unknown passes; show adds a bounded wait once.
+test('a worker that tells nothing of its models is not asked to', async () => {
+  await using rig = await startRig({
+    workers: [{ models: [model(['completion'])], version: '0.5.7' }],
+  })
+  const [sim] = rig.sims
+  await sim?.faults.add({ kind: 'silent', path: '/api/show' })
+  const begin = performance.now()
+  assert.equal((await rig.post('/api/chat', chat('hi'))).status, 200)
+  const first = performance.now() - begin
+  assert.ok(first < 4000, `waited ${first} ms`)
+  await rig.post('/api/chat', chat('hi'))
+  assert.ok(performance.now() - begin - first < 900, 'nobody waits a second time')
+})
+
+// Ollama cuts a prompt that is too long without a word: the guard is the only one who says it.
+test('a prompt beyond the loaded context is refused, with the numbers', async () => {
+  await using rig = await startRig({
+    workers: [{ models: [model(['completion'])], defaultContext: 2048 }],
+  })
+  await (await rig.post('/api/chat', chat('hi'))).text()
+  await until(
+    () =>
+      rig.gateway.parts.fleet
+        .workers()
+        .some(({ loaded }) => loaded.state === 'known' && loaded.models.size > 0),
+    {
+      timeoutMs: 5000,
+      what: 'the loaded context is known',
+    },
+  )
+  const refused = await rig.post('/api/chat', chat(words(4000)))
+  assert.equal(refused.status, 400)
+  assert.match(await refused.text(), /too long: \d+ tokens > 2048/)
+})
+
+// Where only the guess of 4096 speaks, the truth is found out by an empty load (no prompt is sent).
+test('a guess refuses nobody: the model is loaded empty and its real context decides', async () => {
+  await using rig = await startRig({
+    workers: [{ models: [model(['completion'])], defaultContext: 16_384 }],
+  })
+  const answer = await rig.post('/api/chat', chat(words(6000)))
+  assert.equal(answer.status, 200, await answer.text())
+  const [load] = rig.sims[0]?.record.requests({ path: '/api/generate' }) ?? []
+  assert.deepEqual(JSON.parse(String(load?.body)), { model: 'm:1b' })
+  const refused = await rig.post('/api/chat', chat(words(20_000)))
+  assert.equal(refused.status, 400)
+})
+
+test('num_ctx has to be a positive integer within the caps', async () => {
+  await using rig = await startRig({
+    workers: [{ models: [model(['completion'], { context: 8192 })] }],
+  })
+  for (const num_ctx of [0, -1, 1.5, '4096', true, 9000, 40_000]) {
+    const answer = await rig.post('/api/chat', chat('hi', { options: { num_ctx } }))
+    assert.equal(answer.status, 400, String(num_ctx))
+    assert.match(await answer.text(), /num_ctx/)
+  }
+  for (const num_ctx of [null, 4096]) {
+    assert.equal((await rig.post('/api/chat', chat('hi', { options: { num_ctx } }))).status, 200)
+  }
+  const v1 = { model: 'm:1b', messages: [{ role: 'user', content: 'x' }], options: { num_ctx: -1 } }
+  assert.equal((await rig.post('/v1/chat/completions', v1)).status, 200, '/v1 has no num_ctx')
+})
+
+// B122: however many clients ask at once, each worker is asked once per model and digest.
+test('a storm of requests asks each worker once what its models can do', async () => {
+  const models = Array.from({ length: 20 }, (_, at) => `m${at}:1b`)
+  await using rig = await startRig({
+    workers: [
+      { models, slots: 4 },
+      { models, slots: 4 },
+    ],
+  })
+  await Promise.all(
+    models.flatMap((name) =>
+      Array.from({ length: 5 }, async () =>
+        (await rig.post('/api/show', { model: name })).text(),
+      ).concat(
+        (async () => (await rig.post('/api/chat', { ...chat('hi'), model: name })).text())(),
+      ),
+    ),
+  )
+  for (const sim of rig.sims) {
+    const asked = sim.record.requests({ path: '/api/show' }).map(({ model: name }) => name)
+    assert.equal(new Set(asked).size, asked.length, 'no model twice')
+  }
+})
