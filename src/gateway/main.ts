@@ -21,6 +21,7 @@ import { createObserver, requestLog } from './observe/observer.ts'
 import { createOpsServer } from './observe/ops-server.ts'
 import type { OpsServer } from './observe/ops-server.ts'
 import type { RequestRecord } from './observe/request-record.ts'
+import { ogwJson } from './fleet/telemetry/ogw-json.ts'
 import { ParserPool } from './proxy/parser-pool.ts'
 import type { ClientServer } from './proxy/server.ts'
 import { WorkerPerformance } from './state/worker-performance.ts'
@@ -143,7 +144,11 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
   const inference = inferenceDeps(parts, { parsers, observer: createObserver(log, sinks) })
   const rooms: Rooms = {
     server: makeClientServer(parts, log, inference),
-    ops: createOpsServer({ metrics, notReady: () => notReady(state) }),
+    ops: createOpsServer({
+      metrics,
+      notReady: () => notReady(state),
+      telemetry: () => ogwJson(parts.telemetry.local()),
+    }),
     parsers,
     performance: new WorkerPerformance(paths.worker_performance_file, {
       fleet: parts.fleet,
@@ -230,7 +235,7 @@ function notReady({ draining, ready }: GatewayState): string | undefined {
 }
 
 function makeMetrics(
-  { fleet, scheduler }: GatewayParts,
+  { fleet, scheduler, telemetry, clock }: GatewayParts,
   version: string,
   state: GatewayState,
 ): Metrics {
@@ -239,12 +244,15 @@ function makeMetrics(
     workers: () => fleet.workers(),
     inFlight: (worker) => scheduler.inFlight(worker),
     modelInFlight: (worker, model) => scheduler.modelInFlight(worker, model),
-    waitingCount: () => scheduler.waitingCount(),
+    waiting: () => scheduler.waitingByModel(),
     draining: () => state.draining,
     isInstalled: (key) =>
       fleet
         .workers()
         .some(({ inventory }) => inventory.state === 'known' && inventory.models.has(key)),
+    telemetryReadAt: (worker) => telemetry.succeededAt(worker),
+    now: () => clock.now(),
+    mono: () => clock.mono(),
     configReload: () => ({
       successful: state.reload.error === undefined,
       succeededAtS: state.reload.loadedAt / 1000,

@@ -5,6 +5,8 @@ import path from 'node:path'
 import { adminDocs } from './admin-docs.ts'
 import { cliDocs } from './cli-docs.ts'
 import { configDocs } from './config-docs.ts'
+import { manPage } from './man-page.ts'
+import { metricsDocs } from './metrics-docs.ts'
 import { lintRulesPage } from './lint-rules.ts'
 
 /** The root of the repository, from dist/test/support. */
@@ -15,6 +17,8 @@ export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/admin-api.md': adminDocs,
   'docs/cli.md': cliDocs,
   'docs/config.md': configDocs,
+  'docs/metrics.md': metricsDocs,
+  'docs/ogw.1': manPage,
   '.oxlintrc.imports.json': lintRulesPage,
 }
 

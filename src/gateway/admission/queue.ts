@@ -50,6 +50,11 @@ export class WaitQueue {
     return [...this.#ends.keys()]
   }
 
+  /** Model key → requests that wait for it. */
+  byModel(): ReadonlyMap<string, number> {
+    return new Map([...this.#byModel].map(([key, { waiting }]) => [key, waiting]))
+  }
+
   waitingFor(modelKey: string): number {
     return this.#byModel.get(modelKey)?.waiting ?? 0
   }

@@ -116,6 +116,8 @@ export class Scheduler implements Admission {
     }))
   }
 
+  waitingByModel = (): ReadonlyMap<string, number> => this.#queue.byModel()
+
   waitingCount(): number {
     return this.#queue.size
   }

@@ -37,7 +37,8 @@ export async function probe(
   const target: Target = { url: address.url, ips: resolved.ips, config }
   const timeoutMs = Math.max(1, timeout - (deps.clock.mono() - started))
   const call = { method: 'GET', path, timeoutMs, maxBytes: MAX_PROBE_BYTES, signal } as const
-  return judge(config, await callWorker(deps.clock, target, call))
+  const result = judge(config, await callWorker(deps.clock, target, call))
+  return result.ok ? { ...result, tookMs: deps.clock.mono() - started } : result
 }
 
 function judge(

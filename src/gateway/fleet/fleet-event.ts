@@ -8,7 +8,7 @@ import type { Installed, LoadedModel, ModelInfo, Telemetry } from './worker.ts'
 
 /** What one probe of one address found. */
 export type ProbeResult =
-  | { ok: true; ip: string | undefined; version: string | undefined }
+  | { ok: true; ip: string | undefined; version: string | undefined; tookMs?: number }
   | { ok: false; error: string }
 
 /** `address` is an Address's url, `model` a canonical model key. */

@@ -43,6 +43,7 @@ export function newRecord(config: WorkerConfig, index: number, now: Now): Worker
     current: probed ? undefined : 0,
     health: probed ? { state: 'starting' } : { state: 'up', sinceMono: now.mono },
     version: undefined,
+    probeMs: undefined,
     draining: false,
     placement: compilePlacement(config.model_placement),
     placementLayer: 'config',
@@ -204,6 +205,7 @@ function probed(record: WorkerRecord, url: string, result: ProbeResult): boolean
   const index = record.addresses.findIndex((address) => address.url === url)
   const before = record.addresses[index]
   if (before === undefined) return false
+  if (result.ok && result.tookMs !== undefined) record.probeMs = result.tookMs
   const after: Address = result.ok
     ? { url, ip: result.ip ?? before.ip, lastError: undefined }
     : { ...before, lastError: result.error }

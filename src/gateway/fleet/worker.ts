@@ -125,6 +125,8 @@ export interface Worker {
   readonly current: number | undefined
   readonly health: Health
   readonly version: string | undefined
+  /** How long the last probe that was answered took. */
+  readonly probeMs: number | undefined
   readonly draining: boolean
   readonly placement: CompiledPlacement
   readonly placementLayer: 'config' | 'override'

@@ -1,4 +1,4 @@
-// The listener for machines that watch the gateway: /livez, /readyz, /metrics. It has no keys and
+// The listener for machines that watch the gateway: /livez, /readyz, /metrics, /telemetry. It has no keys and
 // no content, and stays open while the gateway drains, so that a drain can be watched.
 
 import { createServer } from 'node:http'
@@ -10,6 +10,8 @@ export interface OpsDeps {
   /** Why no traffic should be sent here; undefined = ready. */
   notReady(): string | undefined
   metrics: Pick<Metrics, 'contentType' | 'render'>
+  /** Figures of this machine as JSON, for another ogw whose worker is here. */
+  telemetry(): unknown
 }
 
 export interface OpsServer {
@@ -77,6 +79,8 @@ async function pageOf(deps: OpsDeps, path: string): Promise<Page> {
     }
     case '/metrics':
       return metricsPage(deps.metrics)
+    case '/telemetry':
+      return { status: 200, type: 'application/json', text: JSON.stringify(deps.telemetry()) }
     default:
       return { status: 404, type: TEXT, text: '404 page not found\n' }
   }

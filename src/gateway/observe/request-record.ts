@@ -25,10 +25,16 @@ export interface RequestRecord {
   code: string | undefined
   status: number | undefined
   attempts: number
+  /** What ended each attempt that another one followed. */
+  retryReasons: readonly string[]
   queueMs: number
   /** From the grant of the slot to the worker's first byte. */
   ttfbMs: number | undefined
   durationMs: number
+  /** Time the model wrote, of a whole answer; undefined where nobody can tell. */
+  outputMs: number | undefined
+  /** Time the worker says it spent loading the model. */
+  loadMs: number | undefined
   promptTokens: number
   outputTokens: number
   /** At least one of the counts is an estimate of the gateway. */

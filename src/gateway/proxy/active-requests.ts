@@ -19,6 +19,8 @@ export interface ActiveRequest {
   actor: string
   worker: string | undefined
   attempts: number
+  /** How attempts failed, in their order. */
+  failures: string[]
   /** Monotonic times; undefined until they happen. */
   grantedAt: number | undefined
   firstByteAt: number | undefined
@@ -48,6 +50,7 @@ export class ActiveRequests {
       actor: '',
       worker: undefined,
       attempts: 0,
+      failures: [],
       grantedAt: undefined,
       firstByteAt: undefined,
       queueMs: 0,

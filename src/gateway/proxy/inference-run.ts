@@ -263,6 +263,7 @@ export class InferenceRun {
 
   #note(worker: string | undefined, failure: AttemptFailure, reason: string): void {
     this.#failures.push(failure)
+    this.#serving.active.failures.push(failure.kind)
     if (worker === undefined) return
     this.#failed.set(worker, reason)
     this.#firstFailureAt ??= this.#deps.clock.mono()

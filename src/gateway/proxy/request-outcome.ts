@@ -45,13 +45,34 @@ export function recordOf({ outcome, active, request, dialect, now }: RecordInput
     code: 'code' in outcome ? outcome.code : undefined,
     status: 'status' in outcome ? outcome.status : undefined,
     attempts: active.attempts,
+    retryReasons: active.failures.slice(0, Math.max(0, active.attempts - 1)),
     queueMs: active.queueMs,
     ttfbMs:
       active.firstByteAt === undefined || active.grantedAt === undefined
         ? undefined
         : active.firstByteAt - active.grantedAt,
     durationMs: now - active.receivedAt,
+    ...timesOf(outcome, active, request, now),
     ...tokens,
+  }
+}
+
+const NS_PER_MS = 1_000_000
+
+/** The worker's own times where it tells them; else those of a stream, which are nearly the same. */
+function timesOf(
+  outcome: Outcome,
+  { firstByteAt }: ActiveRequest,
+  request: InferenceRequest | undefined,
+  now: number,
+): Pick<RequestRecord, 'outputMs' | 'loadMs'> {
+  if (outcome.kind !== 'ok') return { outputMs: undefined, loadMs: undefined }
+  const { outputNs, loadNs } = outcome.usage
+  const streamed = request?.facts.stream === true && firstByteAt !== undefined
+  const streamMs = streamed ? now - firstByteAt : undefined
+  return {
+    outputMs: outputNs === undefined ? streamMs : outputNs / NS_PER_MS,
+    loadMs: loadNs === undefined ? undefined : loadNs / NS_PER_MS,
   }
 }
 
