@@ -15,6 +15,10 @@ export interface Decision {
 
 /** One slot on one worker. Disposing it gives the slot back, exactly once. */
 export interface Lease extends Disposable {
+  /** What it was granted to. */
+  readonly ask: Ask
+  /** The model is resident there otherwise, and is loaded again for this request. */
+  readonly reloads: boolean
   readonly worker: string
   readonly queueMs: number
   /** The model was resident with enough context when the slot was given: no load is expected. */

@@ -4,7 +4,9 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import { modelLimit } from '../policy/concurrency.ts'
-import { STOPPED_BY, WORTH_WAITING } from '../policy/eligibility.ts'
+import { judgeNumCtx } from '../policy/context-guard.ts'
+import type { NumCtxVerdict } from '../policy/context-guard.ts'
+import { contextFactsOf, STOPPED_BY, WORTH_WAITING } from '../policy/eligibility.ts'
 import type { Place } from '../policy/fair-queue.ts'
 import { modelFactsOf } from '../policy/model-facts.ts'
 import type { ModelName } from '../policy/model-name.ts'
@@ -66,6 +68,15 @@ export class Decider {
     const row = this.#deps.rows.all().find(({ worker }) => worker.name === name)
     if (row === undefined) return []
     return preflightWarnings(row, modelFactsOf(row.worker, ask.model), ask, this.rulesFor(ask))
+  }
+
+  /** What the num_ctx policy makes of a request's own on the worker that it got. */
+  numCtxFor(name: string, ask: Ask): NumCtxVerdict | undefined {
+    const row = this.#deps.rows.all().find(({ worker }) => worker.name === name)
+    if (row === undefined || ask.numCtx === undefined) return undefined
+    const rules = this.rulesFor(ask)
+    const facts = contextFactsOf(row, modelFactsOf(row.worker, ask.model), ask, rules)
+    return judgeNumCtx(ask.numCtx, facts, rules.numCtxPolicy)
   }
 
   /** Over the whole fleet. */

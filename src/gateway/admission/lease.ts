@@ -1,8 +1,10 @@
 // One slot on one worker, as the caller holds it.
 
-import type { Decision, Lease } from './ask.ts'
+import type { Ask, Decision, Lease } from './ask.ts'
 
 export interface LeaseFacts {
+  ask: Ask
+  reloads: boolean
   worker: string
   queueMs: number
   warm: boolean

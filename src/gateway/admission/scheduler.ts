@@ -126,21 +126,20 @@ export class Scheduler implements Admission {
   cancel(requestId: string, operator: string): boolean {
     const waiter = this.#queue.all().find(({ ask }) => ask.requestId === requestId)
     if (waiter === undefined) return false
-    const error = new GatewayError({ code: 'cancelled_by_operator', operator })
-    return this.#queue.reject(waiter, error)
+    return this.#queue.reject(waiter, new GatewayError({ code: 'cancelled_by_operator', operator }))
   }
 
   /** What would be decided now, every worker judged. Takes no slot and leaves no trace. */
   explain(ask: Ask): { decision: Decision; refusal: GatewayError | undefined } {
     const judgement = this.#decider.judgement(ask)
     const outcome = outcomeOf(judgement.choice)
-    const decision = this.#decider.decision(judgement, outcome, Number.POSITIVE_INFINITY)
-    return { decision, refusal: outcome === 'refused' ? refusalOf(judgement) : undefined }
+    const refusal = outcome === 'refused' ? refusalOf(judgement) : undefined
+    return { decision: this.#decider.decision(judgement, outcome, Infinity), refusal }
   }
 
-  /** What mode `observe` only warns of. */
-  warnings(worker: string, ask: Ask): readonly string[] {
-    return this.#decider.warnings(worker, ask)
+  /** What preflight says of a request on the worker that it got. */
+  get preflight(): Pick<Decider, 'warnings' | 'numCtxFor'> {
+    return this.#decider
   }
 
   /** The newest decision made for a request, while it is kept. */
@@ -243,9 +242,11 @@ export class Scheduler implements Admission {
     this.#memory.noteDecision(ask.requestId, decision)
     this.#plan()
     return leaseOf({
+      ask,
       worker: worker.name,
       queueMs: now - since,
       warm,
+      reloads: !warm && facts.loaded !== undefined,
       loadFirst,
       decision,
       onBegun: () => {

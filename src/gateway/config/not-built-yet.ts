@@ -18,8 +18,6 @@ export interface NotBuiltYet {
 }
 
 export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
-  { path: 'aliases', part: 'aliases' },
-  { path: 'fallbacks', part: 'fallbacks' },
   { path: 'auth.mode', part: 'keys', works: ['open'] },
   { path: 'auth.anonymous', part: 'keys' },
   { path: 'auth.trust_identity_headers', part: 'actors' },
@@ -33,9 +31,6 @@ export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
   { path: 'tenants[].allowed_models', part: 'model access lists' },
   { path: 'tenants[].denied_models', part: 'model access lists' },
   { path: 'tenants[].priority', part: 'tenants' },
-  { path: 'keep_alive.max', part: 'keep_alive limits' },
-  { path: 'keep_alive.override', part: 'keep_alive limits' },
-  { path: 'num_ctx.policy', part: 'context guard' },
   { path: 'otel.endpoint', part: 'tracing' },
 ]
 

@@ -9,6 +9,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Clock, Timer } from '../clock.ts'
 import type { ClientStream } from './client-stream.ts'
+import type { ModelRewriter } from '../dialects/model-rewriter.ts'
 import { inflaterFor } from './inflate.ts'
 import type { Inflater } from './inflate.ts'
 import { SilenceWatch } from './silence-watch.ts'
@@ -72,7 +73,7 @@ export interface AttemptOptions {
   /** The worker's first body byte has come (of any status below 400). */
   onFirstByte(): void
   /** Changes chunks on the way (an alias puts the client's model name back). */
-  rewrite: ((chunk: Buffer) => readonly Buffer[]) | undefined
+  rewrite: ModelRewriter | undefined
 }
 
 type Phase = 'waiting' | 'error-body' | 'holding' | 'relaying' | 'done'
@@ -267,6 +268,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
         this.#finish({ kind: 'ended' })
         return
       case 'relaying':
+        for (const piece of this.#options.rewrite?.(undefined) ?? []) {
+          this.#options.client.write(piece)
+        }
         this.#finish({ kind: 'ended' })
         return
       case 'done':
@@ -277,7 +281,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
     const { client, headersOf, rewrite } = this.#options
     for (const chunk of this.#held) this.#tail.push(chunk)
     this.#chunks = 1
-    const pieces = rewrite === undefined ? this.#held : this.#held.flatMap((held) => rewrite(held))
+    const pieces =
+      rewrite === undefined
+        ? this.#held
+        : [...this.#held, undefined].flatMap((held) => rewrite(held))
     const [only] = pieces
     const body = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces)
     client.answer(this.#status, headersOf(this.#headers), body)

@@ -101,6 +101,11 @@ export class ClientStream {
     socket.write(framed(size, chunk))
   }
 
+  /** Sent after the body where the framing has room for them; elsewhere they are let go. */
+  trailers(headers: Record<string, string>): void {
+    if (this.#socket !== undefined) this.#res.addTrailers(headers)
+  }
+
   end(): void {
     this.#res.end()
   }

@@ -5,6 +5,7 @@ import type { Lease } from '../admission/ask.ts'
 import type { Ending } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Fault } from '../errors.ts'
+import { wasTruncated } from '../policy/truncation.ts'
 import type { ActiveRequest } from './active-requests.ts'
 import { ClientGone } from './active-requests.ts'
 import type { AttemptResult, RelayEnd } from './attempt.ts'
@@ -77,10 +78,29 @@ function ended(deps: InferenceDeps, finishing: Finishing, ending: Ending): Outco
     tellInside(finishing, new GatewayError(fault))
     return { kind: 'broken', code: fault.code, status, usage, chunks }
   }
+  tellTruncation(deps, finishing, ending)
   client.end()
   if (!ending.complete) return { kind: 'broken', code: 'worker_incomplete', status, usage, chunks }
   learn(deps, finishing, ending)
   return { kind: 'ok', status, usage, chunks }
+}
+
+/** The worker answered as if nothing were missing; the client at least hears it at the end. */
+function tellTruncation(deps: InferenceDeps, finishing: Finishing, { usage }: Ending): void {
+  const { request, client, upstream } = finishing
+  const { contextChars } = request.facts
+  const { promptTokens } = usage
+  const workerVersion = deps.versionOf(upstream.worker)
+  if (!wasTruncated({ promptChars: contextChars, promptTokens, workerVersion })) return
+  const tokens = promptTokens ?? 0
+  deps.notice('prompt.truncated', {
+    worker: upstream.worker,
+    model: request.name.key,
+    chars: contextChars,
+    tokens,
+  })
+  const warning = `the worker cut the prompt: it read ${tokens} tokens of ${contextChars} characters`
+  client.trailers({ 'x-ogw-warning': warning })
 }
 
 function brokenFault(end: RelayEnd, worker: string, bytesSent: number): Fault {

@@ -18,6 +18,8 @@ export interface DiscoveryDeps {
   workers(): readonly Worker[]
   /** A model as a client spells it, aliases resolved. */
   readName(raw: string): ParsedName
+  /** Names that are listed beside the models they stand for. */
+  aliases(): Readonly<Record<string, string>>
 }
 
 export interface Discovery {
@@ -52,7 +54,7 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
   ])
   const shown = (): readonly Worker[] => shownWorkers(deps.workers(), deps.clock.mono())
   const tags = bytesOf(installed, (rows) => ({ models: [...rows.values()].map(tagsRow) }), '')
-  const models = bytesOf(installed, (rows) => modelList([...rows.values()]), '\n')
+  const models = listedModels(deps, installed)
   const ps = bytesOf(loaded, (rows) => ({ models: [...rows.values()].map(psRow) }), '')
 
   function part(name: DiscoveryRoute): Part {
@@ -92,6 +94,36 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
       sendAnswer(ctx, { status: 200, headers: { 'content-type': V1 }, body })
     },
   }
+}
+
+/** With the aliases before the models; made again also when other aliases are configured. */
+function listedModels(
+  deps: DiscoveryDeps,
+  installed: Of<ReadonlyMap<string, Installed>>,
+): Of<Buffer> {
+  let of: Readonly<Record<string, string>> | undefined
+  let bytes: Of<Buffer> | undefined
+  return (workers) => {
+    const aliases = deps.aliases()
+    if (bytes === undefined || of !== aliases) {
+      of = aliases
+      bytes = bytesOf(installed, (rows) => modelList(withAliases(deps, aliases, rows)), '\n')
+    }
+    return bytes(workers)
+  }
+}
+
+function withAliases(
+  { readName }: DiscoveryDeps,
+  aliases: Readonly<Record<string, string>>,
+  rows: ReadonlyMap<string, Installed>,
+): [string, Installed][] {
+  const named = Object.keys(aliases).flatMap((alias): [string, Installed][] => {
+    const parsed = readName(alias)
+    const row = parsed.ok ? rows.get(parsed.name.key) : undefined
+    return row === undefined ? [] : [[alias, row]]
+  })
+  return [...named, ...[...rows.values()].map((row): [string, Installed] => [row.model.name, row])]
 }
 
 function findInstalled(rows: ReadonlyMap<string, Installed>, parsed: ParsedName): Installed {

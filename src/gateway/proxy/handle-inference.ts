@@ -2,7 +2,8 @@
 
 import type { Dialect } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
-import { parseModelName } from '../policy/model-name.ts'
+import { fallbackFor, resolveModel } from '../policy/resolve-model.ts'
+import type { Obstacle } from '../policy/resolve-model.ts'
 import type { ActiveRequest } from './active-requests.ts'
 import { ClientGone } from './active-requests.ts'
 import { sendAnswer, sendFailure } from './answer.ts'
@@ -56,7 +57,44 @@ async function serve(deps: InferenceDeps, serving: Serving): Promise<Outcome> {
     sendAnswer(request.ctx, { status, headers: { 'content-type': contentType }, body })
     return { kind: 'control', status }
   }
-  return await new InferenceRun(deps, serving).toTheEnd()
+  try {
+    return await new InferenceRun(deps, serving).toTheEnd()
+  } catch (error) {
+    const instead = fallbackOf(deps, request, error)
+    if (instead === undefined) throw error
+    active.model = instead.name.key
+    return await new InferenceRun(deps, { ...serving, request: instead }).toTheEnd()
+  }
+}
+
+/** The request with another model, where the operator has written down that it may run instead. */
+function fallbackOf(
+  deps: InferenceDeps,
+  request: InferenceRequest,
+  error: unknown,
+): InferenceRequest | undefined {
+  const obstacle = obstacleOf(error)
+  if (obstacle === undefined || request.means === 'fallback') return undefined
+  const name = fallbackFor(deps.config().fallbacks, request.name, obstacle)
+  if (name === undefined) return undefined
+  deps.notice('model.fallback', { model: request.name.key, use: name.key })
+  request.ctx.answerHeaders['x-ogw-model-fallback'] = encodeURI(name.display)
+  return { ...request, name, means: 'fallback' }
+}
+
+function obstacleOf(error: unknown): Obstacle | undefined {
+  if (!(error instanceof GatewayError)) return undefined
+  const { fault } = error
+  switch (fault.code) {
+    case 'capability_missing':
+      return { kind: 'missing', missing: fault.missing }
+    case 'no_worker_up':
+    case 'attempts_failed':
+    case 'attempts_timed_out':
+      return { kind: 'absent' }
+    default:
+      return undefined
+  }
 }
 
 async function readRequest(
@@ -68,9 +106,11 @@ async function readRequest(
   const reader = { clock, parsers, maxBytes: deps.config().admission.max_body_bytes }
   const body = await readRequestBody(reader, ctx, dialect)
   const { facts } = body.parsed
-  const parsed = parseModelName(facts.model)
-  if (!parsed.ok) throw new GatewayError({ code: 'invalid_request', detail: parsed.reason })
-  return { ...body, ctx, dialect, facts, name: parsed.name, identity: deps.identify(ctx, facts) }
+  const meant = resolveModel(deps.config().aliases, facts.model)
+  if (!meant.ok) throw new GatewayError({ code: 'invalid_request', detail: meant.reason })
+  const { name } = meant
+  const means = meant.aliased ? 'alias' : 'itself'
+  return { ...body, ctx, dialect, facts, name, means, identity: deps.identify(ctx, facts) }
 }
 
 interface Failing {

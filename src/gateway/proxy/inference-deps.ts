@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import type { Dialect, RequestFacts } from '../dialects/dialect.ts'
 import type { FleetEvent } from '../fleet/fleet-event.ts'
+import type { NumCtxVerdict } from '../policy/context-guard.ts'
 import type { ModelName } from '../policy/model-name.ts'
 import type { RequestRecord } from '../observe/request-record.ts'
 import type { ActiveRequests } from './active-requests.ts'
@@ -27,6 +28,8 @@ export interface Upstream extends UpstreamTarget {
   fresh(): Dispatcher
 }
 
+export type NoticeName = 'prompt.truncated' | 'model.reload' | 'model.fallback'
+
 export interface EmptyLoad {
   modelKey: string
   embedding: boolean
@@ -46,7 +49,10 @@ export interface Identity {
 
 export interface InferenceDeps {
   clock: Clock
-  config(): Pick<Config, 'admission' | 'upstream' | 'model_capabilities'>
+  config(): Pick<
+    Config,
+    'admission' | 'upstream' | 'model_capabilities' | 'aliases' | 'fallbacks' | 'keep_alive'
+  >
   parsers: ParserPool
   admission: Admission
   active: ActiveRequests
@@ -54,6 +60,11 @@ export interface InferenceDeps {
   ratios: TokenRatios
   /** What is only warned of about a request that a worker got (mode `observe`). */
   warnings(worker: string, ask: Ask): readonly string[]
+  /** What becomes of the request's num_ctx there; undefined where it has none. */
+  numCtxFor(worker: string, ask: Ask): NumCtxVerdict | undefined
+  versionOf(worker: string): string | undefined
+  /** For operators: something that they can change. */
+  notice(event: NoticeName, fields: Readonly<Record<string, string | number>>): void
   /** Loads the model without a prompt and reads again what the worker has loaded. */
   loadEmpty(worker: string, need: EmptyLoad, signal: AbortSignal): Promise<LoadResult>
   /** Undefined while the worker has no address that answers. */
@@ -93,6 +104,9 @@ export interface InferenceRequest extends LargeBody {
   ctx: RequestContext
   dialect: Dialect
   facts: RequestFacts
+  /** The model that runs: the one asked for, or what an alias or a fallback made of it. */
   name: ModelName
+  /** How it came to be that one: an alias is put back in the answer, a fallback is not. */
+  means: 'itself' | 'alias' | 'fallback'
   identity: Identity
 }

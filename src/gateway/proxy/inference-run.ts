@@ -19,7 +19,9 @@ import { finishAnswer } from './finish-answer.ts'
 import type { Outcome } from './request-outcome.ts'
 import { sharedLoad } from './shared-load.ts'
 import type { SharedLoad } from './shared-load.ts'
+import { sentAs } from './sent-as.ts'
 import { answerHeaders, upstreamRequest } from './upstream-request.ts'
+import type { BodyEdits } from './upstream-request.ts'
 
 interface Serving {
   request: InferenceRequest
@@ -41,7 +43,6 @@ export class InferenceRun {
   readonly #failures: AttemptFailure[] = []
   /** Workers whose context was found out by an empty load. */
   readonly #loadedFirst = new Set<string>()
-  #warnings: readonly string[] = []
   #firstFailureAt: number | undefined
   #refusal: { worker: string; answer: Refused } | undefined
 
@@ -76,7 +77,7 @@ export class InferenceRun {
     const { active, request } = this.#serving
     active.phase = 'waiting'
     active.worker = undefined
-    const { clock, admission, config, ratios, knowledge, warnings } = this.#deps
+    const { clock, admission, config, ratios, knowledge } = this.#deps
     const { key } = request.name
     await knowledge.ready(key, active.signal)
     const ask = askOf(request, {
@@ -93,7 +94,6 @@ export class InferenceRun {
       if (this.#failed.size > 0 && saysNobodyIsLeft(error)) return undefined
       throw error
     }
-    this.#warnings = warnings(lease.worker, ask)
     active.phase = 'starting'
     active.worker = lease.worker
     active.grantedAt = clock.mono()
@@ -149,7 +149,11 @@ export class InferenceRun {
   ): Promise<AttemptResult> {
     const { deps, request, active, client } = this.#parts()
     const { upstream: limits } = deps.config()
+    if (lease.reloads) {
+      deps.notice('model.reload', { worker: lease.worker, model: request.name.key })
+    }
     const load = sharedLoad(deps, { lease, active, request })
+    const sent = sentAs(deps, request, upstream.worker, lease.ask)
     const attempt = new Attempt({
       clock: deps.clock,
       client,
@@ -159,14 +163,14 @@ export class InferenceRun {
       slowReaderBufferBytes: limits.slow_reader_buffer_bytes,
       stop: load,
       probe: (signal) => deps.probe(upstream.worker, upstream.address, signal),
-      headersOf: (headers) => answerHead(headers, { lease, active, warnings: this.#warnings }),
+      headersOf: (headers) => answerHead(headers, { lease, active, warnings: sent.warnings }),
       onFirstByte: () => this.#firstByte(lease, load),
-      rewrite: undefined,
+      rewrite: sent.rewriter(),
     })
     active.chunks = () => attempt.chunks
     active.heardAt = () => attempt.heardAt
     try {
-      dispatcher.dispatch(this.#upstreamRequest(upstream), attempt)
+      dispatcher.dispatch(this.#upstreamRequest(upstream, sent.edits), attempt)
     } catch (error) {
       attempt.notSent(error)
     }
@@ -177,19 +181,15 @@ export class InferenceRun {
     }
   }
 
-  #upstreamRequest(upstream: Upstream) {
-    const { request, deps } = this.#parts()
-    const { ctx, bytes, parsed, name } = request
-    const spelling = deps.spelling(upstream.worker, name.key)
-    // The legacy route alone compares names with case (ollama-api.md T22).
-    const rename = ctx.path === '/api/embeddings' && spelling !== undefined
+  #upstreamRequest(upstream: Upstream, edits: BodyEdits) {
+    const { ctx, bytes, parsed } = this.#serving.request
     return upstreamRequest(upstream, {
       path: ctx.path,
       requestId: ctx.id,
       clientHeaders: ctx.req.headers,
       body: bytes,
       spans: parsed.spans,
-      edits: rename ? { model: JSON.stringify(spelling) } : {},
+      edits,
     })
   }
 

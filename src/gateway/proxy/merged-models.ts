@@ -4,6 +4,7 @@
 // placement lets it run. Rows have the shape of a real Ollama's, because clients slice digests,
 // parse times and index details without looking.
 
+import { compareVersions, versionNumbers } from '../policy/version.ts'
 import type { LoadedModel, Installed, InstalledModel, Worker } from '../fleet/worker.ts'
 import { parseInventoryName } from '../policy/model-name.ts'
 import { decidePlacement } from '../policy/placement.ts'
@@ -116,11 +117,11 @@ export function modelObject(id: string, { model, modifiedAt }: Installed): objec
 }
 
 /** The list of /v1/models, the fields of OpenAI's first. */
-export function modelList(installed: readonly Installed[]): object {
-  const ids = installed.map(({ model }) => model.name)
+export function modelList(installed: readonly (readonly [id: string, Installed])[]): object {
+  const ids = installed.map(([id]) => id)
   return {
     object: 'list',
-    data: installed.map((row) => modelObject(row.model.name, row)),
+    data: installed.map(([id, row]) => modelObject(id, row)),
     has_more: false,
     first_id: ids[0] ?? null,
     last_id: ids.at(-1) ?? null,
@@ -141,20 +142,9 @@ function validTime(time: string): string {
  * request may land on the oldest worker. Development builds (0.0.0) say nothing.
  */
 export function lowestVersion(versions: readonly (string | undefined)[]): string {
-  const read = versions.map(numbersOf).filter((parts) => parts !== undefined)
-  const lowest = read.toSorted(compare)[0]
+  const read = versions.map(versionNumbers).filter((parts) => parts !== undefined)
+  const lowest = read.toSorted(compareVersions)[0]
   return lowest?.join('.') ?? TESTED_VERSION
-}
-
-function numbersOf(version: string | undefined): readonly number[] | undefined {
-  const match = /^v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})/.exec(version ?? '')
-  const parts = match?.slice(1).map(Number)
-  return parts?.some((part) => part > 0) === true ? parts : undefined
-}
-
-function compare(a: readonly number[], b: readonly number[]): number {
-  const at = a.findIndex((part, index) => part !== b[index])
-  return (a[at] ?? 0) - (b[at] ?? 0)
 }
 
 /** A header has room for this many workers. */

@@ -6,7 +6,7 @@ import { isLoopback, readListenAddress } from '../config/address.ts'
 import type { Config } from '../config/schema.ts'
 import type { Worker } from '../fleet/worker.ts'
 import type { Log } from '../observe/log.ts'
-import { parseModelName } from '../policy/model-name.ts'
+import { resolveModel } from '../policy/resolve-model.ts'
 import { handleCountTokens } from '../proxy/handle-count-tokens.ts'
 import { createDiscovery } from '../proxy/handle-discovery.ts'
 import { handleInference } from '../proxy/handle-inference.ts'
@@ -27,7 +27,8 @@ export function makeClientServer(
 ): ClientServer {
   const { clock, fleet, infos, config } = parts
   const workers = (): readonly Worker[] => fleet.workers()
-  const discovery = createDiscovery({ clock, workers, readName: parseModelName })
+  const readName = (raw: string) => resolveModel(config().aliases, raw)
+  const discovery = createDiscovery({ clock, workers, readName, aliases: () => config().aliases })
   const readJson = (ctx: RequestContext) =>
     readJsonBody({ clock, maxBytes: config().admission.max_body_bytes }, ctx)
   const guard = guardRules(config)
@@ -40,7 +41,7 @@ export function makeClientServer(
       handleShow(
         {
           workers,
-          readName: parseModelName,
+          readName,
           readJson,
           show: (worker, model, verbose) => infos.show(worker, model, verbose),
         },

@@ -33,7 +33,10 @@ export function inferenceDeps(parts: GatewayParts, { parsers, observer }: Shared
       ensure: (worker, model, signal) => parts.infos.ensure(worker, model, signal),
     }),
     ratios: new TokenRatios(),
-    warnings: (worker, ask) => scheduler.warnings(worker, ask),
+    warnings: (worker, ask) => scheduler.preflight.warnings(worker, ask),
+    numCtxFor: (worker, ask) => scheduler.preflight.numCtxFor(worker, ask),
+    versionOf: (worker) => fleet.worker(worker)?.version,
+    notice: (name, fields) => parts.notice(name, fields),
     loadEmpty: (name, need, signal) => loadEmpty(parts, fleet.worker(name), need, signal),
     upstream: (name) => upstreamOf(parts, fleet.worker(name)),
     async probe(name, address, signal) {

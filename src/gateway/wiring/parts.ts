@@ -30,6 +30,8 @@ export interface GatewayParts {
   pools: Pools
   scheduler: Scheduler
   active: ActiveRequests
+  /** Tells operators, in the log and in the console. */
+  notice(name: string, fields: Readonly<Record<string, string | number>>): void
 }
 
 interface PartsOptions {
@@ -76,6 +78,13 @@ export function makeParts({ config, log, events, clock, env }: PartsOptions): Ga
     pools: new Pools(fleet, config),
     scheduler,
     active,
+    notice(name, fields) {
+      log.event(name, fields)
+      const { worker, model, ...others } = fields
+      const detail = Object.entries(others).map(([key, value]) => `${key} ${value}`)
+      const object = [model, worker].filter((part) => part !== undefined).join(' ')
+      events.add({ severity: 'warn', event: name, object, detail: detail.join(', ') })
+    },
   }
 }
 

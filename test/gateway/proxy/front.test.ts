@@ -45,7 +45,12 @@ const ALIASES: Readonly<Record<string, string>> = { 'gpt-4o': 'chat' }
 async function startRig(workers: readonly Worker[], show?: ShowDeps['show']): Promise<Rig> {
   const clock = { now: () => 0, mono: () => rig.now, after: () => ({ cancel: () => {} }) }
   const readName = (raw: string) => parseModelName(ALIASES[raw] ?? raw)
-  const discovery = createDiscovery({ clock, workers: () => workers, readName })
+  const discovery = createDiscovery({
+    clock,
+    workers: () => workers,
+    readName,
+    aliases: () => ({}),
+  })
   const shows: Rig['shows'] = []
   const showDeps: ShowDeps = {
     workers: () => workers,

@@ -138,7 +138,9 @@ test('an entry of /v1/models is good for OpenAI’s and for Anthropic’s client
     return JSON.stringify(modelObject(name, installed(name)))
   })
   assert.match(owners.join(' '), /"unsloth".*"mattw".*"library"/)
-  const list = modelList([installed('a'), installed('b')])
+  const list = modelList(
+    [installed('a'), installed('b')].map((row) => [row.model.name, row] as const),
+  )
   assert.deepEqual(
     { ...list, data: undefined },
     { object: 'list', data: undefined, has_more: false, first_id: 'a', last_id: 'b' },
