@@ -118,9 +118,7 @@ export class Scheduler implements Admission {
 
   waitingByModel = (): ReadonlyMap<string, number> => this.#queue.byModel()
 
-  waitingCount(): number {
-    return this.#queue.size
-  }
+  waitingCount = (): number => this.#queue.size
 
   /** Ends the wait of a request. False if it does not wait. */
   cancel(requestId: string, operator: string): boolean {
@@ -133,8 +131,8 @@ export class Scheduler implements Admission {
   explain(ask: Ask): { decision: Decision; refusal: GatewayError | undefined } {
     const judgement = this.#decider.judgement(ask)
     const outcome = outcomeOf(judgement.choice)
-    const refusal = outcome === 'refused' ? refusalOf(judgement) : undefined
-    return { decision: this.#decider.decision(judgement, outcome, Infinity), refusal }
+    const decision = this.#decider.decision(judgement, outcome, Infinity)
+    return { decision, refusal: outcome === 'refused' ? refusalOf(judgement) : undefined }
   }
 
   /** What preflight says of a request on the worker that it got. */

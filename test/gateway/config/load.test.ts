@@ -338,8 +338,6 @@ test('all problems at once', () => {
       'lisen',
       'workers[2].name',
       'aliases.a',
-      'aliases',
-      'fallbacks',
       'otel.endpoint',
     ],
   )
