@@ -138,7 +138,7 @@ function columnsOf(view: FleetView): TableColumn<RequestItem>[] {
   const right = 'right' as const
   const of = (id: string, header: string, width: number) => [id, header, width] as const
   return [
-    column(of('id', 'ID', 8), ({ row }) => sanitise(row.id)),
+    column(of('id', 'ID', 8), ({ row }) => sanitise(row.id.slice(0, 8))),
     column(of('phase', 'PHASE', 9), ({ row }) => PHASE[row.phase].text, {
       style: ({ row }) => PHASE[row.phase].style,
     }),

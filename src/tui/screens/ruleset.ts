@@ -113,8 +113,8 @@ function footLines({ layout }: FleetView, draft: Draft, { worker }: RulesArea): 
   const layer = worker?.placement.layer === 'override' ? 'set by operators' : 'the config holds'
   return [
     [],
-    lineOf(' exact beats the longest prefix, which beats the mode; on a tie deny wins', 'dim'),
-    lineOf(' Presets   A allow all   O only installed   B block all   R reset to the config'),
+    lineOf(' exact > longest prefix > mode; on a tie deny wins', 'dim'),
+    lineOf(' Presets   A all   O installed   B none   R as the config'),
     lineOf(
       ` Now       ${worker === undefined ? 'this worker is gone' : `${rulesShort(worker)}, ${layer}`}`,
     ),
@@ -150,7 +150,7 @@ function effectLines(draft: Draft, columns: number): Line[] {
     lineOf(` ${plural(plan.changes.length, 'cell')} would change`, 'bold'),
     orphans === ''
       ? lineOf(' every model keeps a worker that has it', 'dim')
-      : lineOf(` ${orphans}: NO worker would be left`, 'bad'),
+      : lineOf(` ${plural(plan.orphaned.length, 'model')} left with NO worker: ${orphans}`, 'bad'),
     lineOf(
       ` ${plural(plan.refused_last_hour, 'request')} of the last hour would be refused`,
       'dim',
