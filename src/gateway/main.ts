@@ -21,6 +21,7 @@ import { createObserver, requestLog } from './observe/observer.ts'
 import { createOpsServer } from './observe/ops-server.ts'
 import type { OpsServer } from './observe/ops-server.ts'
 import type { RequestRecord } from './observe/request-record.ts'
+import { TraceSink } from './observe/trace-sink.ts'
 import { ogwJson } from './fleet/telemetry/ogw-json.ts'
 import { ParserPool } from './proxy/parser-pool.ts'
 import type { ClientServer } from './proxy/server.ts'
@@ -138,7 +139,14 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
   const state: GatewayState = { draining: false, ready: false, reload }
   const metrics = makeMetrics(parts, version, state)
   const book = (record: RequestRecord): void => operators.book.done(record)
-  const sinks = [requestLog(log), metrics.book, book]
+  const traces = new TraceSink({
+    clock,
+    log,
+    version,
+    env,
+    endpoint: () => reload.config.otel.endpoint,
+  })
+  const sinks = [requestLog(log), metrics.book, book, traces.book]
   if (config.audit.requests) sinks.push(requestAudit(operators.audit))
   const parsers = new ParserPool()
   const inference = inferenceDeps(parts, { parsers, observer: createObserver(log, sinks) })
@@ -150,6 +158,7 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
       telemetry: () => ogwJson(parts.telemetry.local()),
     }),
     parsers,
+    traces,
     performance: new WorkerPerformance(paths.worker_performance_file, {
       fleet: parts.fleet,
       clock,
@@ -181,6 +190,7 @@ interface Rooms {
   server: ClientServer
   ops: OpsServer
   parsers: ParserPool
+  traces: TraceSink
   performance: WorkerPerformance
   admin: Admin | undefined
 }
@@ -207,7 +217,12 @@ async function stopAll(parts: GatewayParts, rooms: Rooms, log: Log): Promise<voi
   parts.infos.stop()
   parts.telemetry.stop()
   await Promise.all([parts.prober.stop(), parts.inventory.stop(), parts.pools.destroy()])
-  await Promise.all([rooms.parsers.close(), rooms.performance.stop(), rooms.admin?.stop()])
+  await Promise.all([
+    rooms.parsers.close(),
+    rooms.traces.stop(),
+    rooms.performance.stop(),
+    rooms.admin?.stop(),
+  ])
   await rooms.ops.close()
   log.event('gateway.stopped', { cut })
   log.flush()

@@ -71,4 +71,11 @@ const RECORD = {
   promptTokens: 10,
   outputTokens: 10,
   estimated: false,
+  trace: {
+    traceId: '0af7651916cd43dd8448eb211c80319c',
+    spanId: 'b7ad6b7169203331',
+    parentSpanId: undefined,
+    sampled: false,
+    tracestate: undefined,
+  },
 } as const

@@ -31,7 +31,6 @@ export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
   { path: 'tenants[].allowed_models', part: 'model access lists' },
   { path: 'tenants[].denied_models', part: 'model access lists' },
   { path: 'tenants[].priority', part: 'tenants' },
-  { path: 'otel.endpoint', part: 'tracing' },
 ]
 
 /** A problem for each value of the written config that would have no effect yet. */

@@ -41,6 +41,7 @@ const LEVELS: Readonly<Record<string, EventLevel>> = {
   'config.reload_failed': 'warn',
   'request.cut': 'warn',
   'telemetry.partial': 'warn',
+  'trace.export_failed': 'warn',
   'request.bug': 'error',
   'log.sink_failed': 'error',
 }

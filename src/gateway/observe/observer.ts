@@ -46,6 +46,7 @@ export function requestLog(log: Log): RequestSink {
       prompt_tokens: record.promptTokens,
       output_tokens: record.outputTokens,
       estimated: record.estimated,
+      trace: record.trace.traceId,
     })
   }
 }

@@ -2,6 +2,7 @@
 // Never content, never a key.
 
 import type { DialectName } from '../dialects/dialect.ts'
+import type { TraceContext } from './trace-context.ts'
 
 export interface RequestRecord {
   id: string
@@ -39,4 +40,6 @@ export interface RequestRecord {
   outputTokens: number
   /** At least one of the counts is an estimate of the gateway. */
   estimated: boolean
+  /** Which trace it belongs to. */
+  trace: TraceContext
 }

@@ -3,6 +3,8 @@
 
 import type { DialectName } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
+import type { AttemptFailure } from '../policy/retry.ts'
+import type { TraceContext } from '../observe/trace-context.ts'
 
 export type RequestPhase = 'reading' | 'waiting' | 'starting' | 'streaming'
 
@@ -12,6 +14,7 @@ export interface ActiveRequest {
   readonly path: string
   /** Monotonic time of arrival. */
   readonly receivedAt: number
+  readonly trace: TraceContext
   readonly signal: AbortSignal
   phase: RequestPhase
   model: string
@@ -20,7 +23,7 @@ export interface ActiveRequest {
   worker: string | undefined
   attempts: number
   /** How attempts failed, in their order. */
-  failures: string[]
+  failures: AttemptFailure[]
   /** Monotonic times; undefined until they happen. */
   grantedAt: number | undefined
   firstByteAt: number | undefined
@@ -31,6 +34,8 @@ export interface ActiveRequest {
   heardAt(): number | undefined
 }
 
+type Given = 'id' | 'dialect' | 'path' | 'receivedAt' | 'trace'
+
 interface Entry extends ActiveRequest {
   controller: AbortController
 }
@@ -38,7 +43,7 @@ interface Entry extends ActiveRequest {
 export class ActiveRequests {
   readonly #entries = new Map<string, Entry>()
 
-  open(request: Pick<ActiveRequest, 'id' | 'dialect' | 'path' | 'receivedAt'>): ActiveRequest {
+  open(request: Pick<ActiveRequest, Given>): ActiveRequest {
     const controller = new AbortController()
     const entry: Entry = {
       ...request,

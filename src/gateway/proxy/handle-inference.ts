@@ -2,6 +2,7 @@
 
 import type { Dialect } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
+import { traceContextOf } from '../observe/trace-context.ts'
 import { fallbackFor, resolveModel } from '../policy/resolve-model.ts'
 import type { Obstacle } from '../policy/resolve-model.ts'
 import type { ActiveRequest } from './active-requests.ts'
@@ -21,7 +22,8 @@ export async function handleInference(
   dialect: Dialect,
 ): Promise<void> {
   const { id, path, startedAt } = ctx
-  const active = deps.active.open({ id, path, dialect: dialect.name, receivedAt: startedAt })
+  const trace = traceContextOf(ctx.req.headers, deps.recordsTraces())
+  const active = deps.active.open({ id, path, dialect: dialect.name, receivedAt: startedAt, trace })
   const onClose = (): void => {
     if (!ctx.res.writableFinished) deps.active.clientGone(active)
   }

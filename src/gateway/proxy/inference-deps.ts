@@ -88,6 +88,8 @@ export interface InferenceDeps {
   errorText(body: string): string
   identify(ctx: RequestContext, facts: RequestFacts): Identity
   unload(request: InferenceRequest): Promise<Answerable>
+  /** Whether traces that begin here are recorded. */
+  recordsTraces(): boolean
   /** Books the request once it is over. What it throws changes nothing. */
   done(record: RequestRecord): void
 }

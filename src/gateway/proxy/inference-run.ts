@@ -40,7 +40,6 @@ export class InferenceRun {
   readonly #heartbeat: Heartbeat | undefined
   /** Worker → how it failed this request, in the order of the attempts. */
   readonly #failed = new Map<string, string>()
-  readonly #failures: AttemptFailure[] = []
   /** Workers whose context was found out by an empty load. */
   readonly #loadedFirst = new Set<string>()
   #firstFailureAt: number | undefined
@@ -186,6 +185,7 @@ export class InferenceRun {
     return upstreamRequest(upstream, {
       path: ctx.path,
       requestId: ctx.id,
+      trace: this.#serving.active.trace,
       clientHeaders: ctx.req.headers,
       body: bytes,
       spans: parsed.spans,
@@ -262,8 +262,7 @@ export class InferenceRun {
   }
 
   #note(worker: string | undefined, failure: AttemptFailure, reason: string): void {
-    this.#failures.push(failure)
-    this.#serving.active.failures.push(failure.kind)
+    this.#serving.active.failures.push(failure)
     if (worker === undefined) return
     this.#failed.set(worker, reason)
     this.#firstFailureAt ??= this.#deps.clock.mono()
@@ -272,7 +271,7 @@ export class InferenceRun {
   #over(): boolean {
     const { upstream } = this.#deps.config()
     return (
-      decideNext(this.#failures, {
+      decideNext(this.#serving.active.failures, {
         maxAttempts: upstream.max_attempts,
         budgetMs: upstream.retry_budget,
         sinceFirstFailureMs:
@@ -286,7 +285,7 @@ export class InferenceRun {
     const { request } = this.#serving
     const model = request.facts.model
     const workers = [...this.#failed].map(([worker, reason]): WorkerReason => ({ worker, reason }))
-    const last = this.#failures.at(-1)?.kind
+    const last = this.#serving.active.failures.at(-1)?.kind
     if (last === 'missing_model') {
       throw new GatewayError({ code: 'model_not_installed', model, workers })
     }
@@ -294,7 +293,9 @@ export class InferenceRun {
     if (refusal !== undefined && last !== 'transport' && last !== 'silent' && last !== 'timeout') {
       return this.#passRefusal(refusal.worker, refusal.answer)
     }
-    const timedOut = this.#failures.some(({ kind }) => kind === 'silent' || kind === 'timeout')
+    const timedOut = this.#serving.active.failures.some(
+      ({ kind }) => kind === 'silent' || kind === 'timeout',
+    )
     const code: Fault['code'] = timedOut ? 'attempts_timed_out' : 'attempts_failed'
     throw new GatewayError({ code, model, workers })
   }

@@ -45,7 +45,9 @@ export function recordOf({ outcome, active, request, dialect, now }: RecordInput
     code: 'code' in outcome ? outcome.code : undefined,
     status: 'status' in outcome ? outcome.status : undefined,
     attempts: active.attempts,
-    retryReasons: active.failures.slice(0, Math.max(0, active.attempts - 1)),
+    retryReasons: active.failures
+      .slice(0, Math.max(0, active.attempts - 1))
+      .map(({ kind }) => kind),
     queueMs: active.queueMs,
     ttfbMs:
       active.firstByteAt === undefined || active.grantedAt === undefined
@@ -54,6 +56,7 @@ export function recordOf({ outcome, active, request, dialect, now }: RecordInput
     durationMs: now - active.receivedAt,
     ...timesOf(outcome, active, request, now),
     ...tokens,
+    trace: active.trace,
   }
 }
 

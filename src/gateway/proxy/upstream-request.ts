@@ -6,6 +6,8 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { BodySpans, Span } from '../dialects/dialect.ts'
+import { traceparentOf } from '../observe/trace-context.ts'
+import type { TraceContext } from '../observe/trace-context.ts'
 import { isUndone } from './inflate.ts'
 
 /** New values for the spans that are replaced, as JSON text. */
@@ -15,7 +17,7 @@ export interface BodyEdits {
   numCtx?: string | undefined
 }
 
-const PASSED_HEADERS = ['accept', 'user-agent', 'traceparent', 'tracestate'] as const
+const PASSED_HEADERS = ['accept', 'user-agent'] as const
 
 export interface UpstreamTarget {
   /** Path of the worker's base URL, without a trailing slash. */
@@ -27,6 +29,7 @@ export interface UpstreamTarget {
 export interface UpstreamRequestInput {
   path: string
   requestId: string
+  trace: TraceContext
   clientHeaders: IncomingHttpHeaders
   body: Buffer
   spans: BodySpans
@@ -46,7 +49,9 @@ export function upstreamRequest(
     'content-type': input.clientHeaders['content-type'] ?? 'application/json',
     'accept-encoding': 'identity',
     'x-request-id': input.requestId,
+    traceparent: traceparentOf(input.trace),
   }
+  if (input.trace.tracestate !== undefined) headers['tracestate'] = input.trace.tracestate
   for (const name of PASSED_HEADERS) {
     const value = input.clientHeaders[name]
     if (typeof value === 'string') headers[name] = value

@@ -62,6 +62,7 @@ export function inferenceDeps(parts: GatewayParts, { parsers, observer }: Shared
         },
         request,
       ),
+    recordsTraces: () => config().otel.endpoint !== null,
     done: (record) => observer.requestDone(record),
   }
 }

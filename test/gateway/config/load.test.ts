@@ -322,8 +322,7 @@ test('all problems at once', () => {
       {"name": "q", "url": "w:80"}
     ],
     "aliases": {"a": "a"},
-    "fallbacks": [{"model": "a", "use": "b"}],
-    "otel": {"endpoint": "http://collector:4318"}
+    "fallbacks": [{"model": "a", "use": "b"}]
   }`
   assert.deepEqual(
     problems(config).map((text) => text.split(/[:,] /, 1)[0]),
@@ -338,7 +337,6 @@ test('all problems at once', () => {
       'lisen',
       'workers[2].name',
       'aliases.a',
-      'otel.endpoint',
     ],
   )
 })

@@ -137,6 +137,13 @@ const record: RequestRecord = {
   promptTokens: 3,
   outputTokens: 4,
   estimated: false,
+  trace: {
+    traceId: '0af7651916cd43dd8448eb211c80319c',
+    spanId: 'b7ad6b7169203331',
+    parentSpanId: undefined,
+    sampled: false,
+    tracestate: undefined,
+  },
 }
 
 test('a request leaves one line of metadata', () => {

@@ -46,6 +46,13 @@ const record: RequestRecord = {
   promptTokens: 30,
   outputTokens: 40,
   estimated: false,
+  trace: {
+    traceId: '0af7651916cd43dd8448eb211c80319c',
+    spanId: 'b7ad6b7169203331',
+    parentSpanId: undefined,
+    sampled: false,
+    tracestate: undefined,
+  },
 }
 
 /** The samples of the gateway's own families, `name{labels} value`. */
