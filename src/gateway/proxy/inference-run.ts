@@ -282,10 +282,10 @@ export class InferenceRun {
 
   /** No further attempt: the worker's own words where there are some, else what happened where. */
   #giveUp(): Outcome {
-    const { request } = this.#serving
+    const { request, active } = this.#serving
     const model = request.facts.model
     const workers = [...this.#failed].map(([worker, reason]): WorkerReason => ({ worker, reason }))
-    const last = this.#serving.active.failures.at(-1)?.kind
+    const last = active.failures.at(-1)?.kind
     if (last === 'missing_model') {
       throw new GatewayError({ code: 'model_not_installed', model, workers })
     }
@@ -293,9 +293,7 @@ export class InferenceRun {
     if (refusal !== undefined && last !== 'transport' && last !== 'silent' && last !== 'timeout') {
       return this.#passRefusal(refusal.worker, refusal.answer)
     }
-    const timedOut = this.#serving.active.failures.some(
-      ({ kind }) => kind === 'silent' || kind === 'timeout',
-    )
+    const timedOut = active.failures.some(({ kind }) => kind === 'silent' || kind === 'timeout')
     const code: Fault['code'] = timedOut ? 'attempts_timed_out' : 'attempts_failed'
     throw new GatewayError({ code, model, workers })
   }
