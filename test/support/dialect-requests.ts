@@ -30,7 +30,7 @@ const openai = {
   streams: true,
   messageOf: openaiMessage,
   tellsFailure: (text: string) => /\ndata: \{"error":[^\n]*\n\n$/.test(`\n${text}`),
-  saysWhole: (text: string) => /data: \[DONE\]\n\n$/.test(text),
+  saysWhole: (text: string) => text.endsWith('data: [DONE]\n\n'),
 }
 
 export const DIALECT_REQUESTS: readonly DialectRequest[] = [

@@ -143,7 +143,8 @@ export const Config = z.strictObject({
   log: Log.prefault({}).meta({ description: 'The gateway’s own log, on stderr.' }),
   drain_timeout: duration('0s', '24h').prefault('5m').meta({
     unit: 'duration',
-    description: 'How long a stop waits for running requests before it ends them.',
+    description:
+      'How long a stop waits for running requests before it ends them. A supervisor has to wait longer than that before it kills: for systemd, TimeoutStopSec.',
   }),
   workers: z
     .array(Worker)
