@@ -7,7 +7,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { linkSync, lstatSync, mkdirSync, renameSync, unlinkSync } from 'node:fs'
-import type { Stats } from 'node:fs'
+import type { BigIntStats, Stats } from 'node:fs'
 import { connect } from 'node:net'
 import type { Server } from 'node:net'
 import path from 'node:path'
@@ -51,7 +51,7 @@ export async function claimSocket(server: Server, options: SocketOptions): Promi
 }
 
 function publish(server: Server, own: string, file: string): ClaimedSocket {
-  const { ino } = lstatSync(own)
+  const mine = identityOf(lstatSync(own, { bigint: true }))
   try {
     linkSync(own, file)
   } catch (cause) {
@@ -61,7 +61,7 @@ function publish(server: Server, own: string, file: string): ClaimedSocket {
   unlinkSync(own)
   return {
     release() {
-      if (statOf(file)?.ino === ino) unlinkSync(file)
+      if (identityAt(file) === mine) unlinkSync(file)
     },
   }
 }
@@ -82,7 +82,7 @@ function listen(server: Server, file: string, mode: number): Promise<void> {
 }
 
 function makeFolder(folder: string): void {
-  const mode = folder.startsWith('/tmp/ogw-') ? PRIVATE_FOLDER_MODE : FOLDER_MODE
+  const mode = folder === `/tmp/ogw-${process.getuid?.()}` ? PRIVATE_FOLDER_MODE : FOLDER_MODE
   try {
     mkdirSync(folder, { recursive: true, mode })
   } catch (cause) {
@@ -103,9 +103,10 @@ async function clearStale(file: string): Promise<void> {
   if (found.uid !== process.getuid?.()) {
     throw refused(file, `the socket there belongs to another user (uid ${found.uid})`)
   }
+  const asked = identityAt(file)
   const state = await askOwner(file)
   if (state === 'live') throw refused(file, 'another gateway is running on it')
-  if (state === 'stale') removeExactly(file, found.ino)
+  if (state === 'stale') removeExactly(file, asked)
 }
 
 /**
@@ -127,14 +128,14 @@ function askOwner(file: string): Promise<'live' | 'stale' | 'gone'> {
 }
 
 /** Between the look and the removal another gateway may have taken the path: then it is put back. */
-function removeExactly(file: string, ino: number): void {
+function removeExactly(file: string, asked: string | undefined): void {
   const aside = `${file}.${randomBytes(3).toString('hex')}`
   try {
     renameSync(file, aside)
   } catch (cause) {
     throw refused(file, `the stale socket there cannot be removed: ${messageOf(cause)}`, cause)
   }
-  if (statOf(aside)?.ino !== ino) {
+  if (identityAt(aside) !== asked) {
     linkSync(aside, file)
     unlinkSync(aside)
     throw refused(file, 'another gateway took it a moment ago')
@@ -145,6 +146,16 @@ function removeExactly(file: string, ino: number): void {
 function refused(file: string, why: string, cause?: unknown): StartError {
   const message = `cannot use ${file} for the admin socket: ${why}. Stop what is there, or name another socket with --socket, OGW_SOCKET or admin.socket`
   return new StartError(message, 1, { cause })
+}
+
+/** A file system gives a freed inode to the next file at once: its number alone says nothing. */
+function identityOf({ ino, mtimeNs }: BigIntStats): string {
+  return `${ino} ${mtimeNs}`
+}
+
+function identityAt(file: string): string | undefined {
+  const found = lstatSync(file, { bigint: true, throwIfNoEntry: false })
+  return found && identityOf(found)
 }
 
 function statOf(file: string): Stats | undefined {
