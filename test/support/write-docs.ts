@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { adminDocs } from './admin-docs.ts'
 import { cliDocs } from './cli-docs.ts'
+import { faultsDocs } from './faults-docs.ts'
 import { configDocs } from './config-docs.ts'
 import { manPage } from './man-page.ts'
 import { metricsDocs } from './metrics-docs.ts'
@@ -17,6 +18,7 @@ export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/admin-api.md': adminDocs,
   'docs/cli.md': cliDocs,
   'docs/config.md': configDocs,
+  'docs/faults.md': faultsDocs,
   'docs/metrics.md': metricsDocs,
   'docs/ogw.1': manPage,
   '.oxlintrc.imports.json': lintRulesPage,

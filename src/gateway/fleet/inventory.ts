@@ -44,6 +44,8 @@ interface Plan {
   /** Where the readings came from: another address or IP is another worker until it is read. */
   place: string
   readings: Record<Kind, Reading>
+  /** Ends what is being read when the worker goes down: back again it is asked anew, at once. */
+  ended: AbortController
 }
 
 export class InventoryReader {
@@ -122,13 +124,16 @@ export class InventoryReader {
   #planOf(name: string): Plan {
     const known = this.#plans.get(name)
     if (known !== undefined) return known
-    const plan: Plan = { place: '', readings: { tags: newReading(), loaded: newReading() } }
+    const readings = { tags: newReading(), loaded: newReading() }
+    const plan: Plan = { place: '', readings, ended: new AbortController() }
     this.#plans.set(name, plan)
     return plan
   }
 
   #pause(plan: Plan): void {
     plan.place = ''
+    plan.ended.abort()
+    plan.ended = new AbortController()
     plan.readings.tags.timer?.cancel()
     plan.readings.loaded.timer?.cancel()
   }
@@ -169,15 +174,16 @@ export class InventoryReader {
     const address = worker?.current === undefined ? undefined : worker.addresses[worker.current]
     if (worker === undefined || address === undefined) return
     const { ip, url } = address
+    const { signal: ended } = this.#planOf(name).ended
     const target = { url, ips: ip === undefined ? undefined : [ip], config: worker.config }
     const answer = await callWorker(clock, target, {
       method: 'GET',
       path: kind === 'tags' ? '/api/tags' : '/api/ps',
       timeoutMs: kind === 'tags' ? TAGS_TIMEOUT_MS : LOADED_TIMEOUT_MS,
       maxBytes: kind === 'tags' ? MAX_TAGS_BYTES : MAX_LOADED_BYTES,
-      signal: this.#stopped.signal,
+      signal: AbortSignal.any([this.#stopped.signal, ended]),
     })
-    if (this.#stopped.signal.aborted) return
+    if (this.#stopped.signal.aborted || ended.aborted) return
     if (!answer.ok) this.#failed(name, kind, answer.error)
     else if (answer.status !== 200) this.#failed(name, kind, `answered ${answer.status}`)
     else this.#take(name, kind, reading, answer.body)
