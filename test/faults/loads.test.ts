@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startRig } from '../support/rig.ts'
+import { until } from '../support/until.ts'
+
+const chat = (model: string, more: object = {}) => ({
+  model,
+  messages: [{ role: 'user', content: 'hi' }],
+  ...more,
+})
+
+// A load of many graces is busy, not absent: one attempt, no probe takes the worker down, the
+// breaker hears nothing.
+test('a slow load is waited for on its own worker', async () => {
+  const worker = { models: ['m:70b'], loadMs: 1500 }
+  await using rig = await startRig({ workers: [worker, worker] })
+  const answer = await rig.post('/api/chat', chat('m:70b', { stream: false }))
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers.get('x-ogw-attempts'), '1')
+  const asked = rig.sims.map((sim) => sim.record.requests({ path: '/api/chat' }).length)
+  assert.deepEqual(asked.toSorted(), [0, 1])
+  assert.equal(
+    rig.log.find(({ event }) => event === 'worker.down'),
+    undefined,
+  )
+  for (const { breaker } of rig.gateway.parts.fleet.workers()) assert.equal(breaker.phase, 'closed')
+})
+
+// A real Ollama ends a load together with the request that caused it, and the next waiter starts
+// from zero. While others wait for that load, the one whose client left is kept up.
+test('a load goes on for the others when the client that caused it leaves', async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['m:70b'], loadMs: 1200, slots: 2 }],
+    workerConfig: { max_concurrent: 1 },
+  })
+  const [sim] = rig.sims
+  assert.ok(sim)
+  const leave = new AbortController()
+  const first = rig
+    .post('/api/chat', chat('m:70b'), { signal: leave.signal })
+    .catch(() => undefined)
+  await sim.waitFor('load-begun')
+  const second = rig.post('/api/chat', chat('m:70b', { stream: false }))
+  await until(() => rig.gateway.parts.scheduler.waitingCount() === 1, {
+    timeoutMs: 5000,
+    what: 'the second one waits',
+  })
+  leave.abort()
+  await first
+  const answer = await second
+  assert.equal(answer.status, 200)
+  assert.deepEqual(
+    sim.events().filter(({ name }) => name === 'load-aborted'),
+    [],
+  )
+  assert.equal(sim.events().filter(({ name }) => name === 'load-begun').length, 1, 'one load')
+})
+
+test('a load that nobody waits for ends with its client', async () => {
+  await using rig = await startRig({ workers: [{ models: ['m:70b'], loadMs: 5000 }] })
+  const [sim] = rig.sims
+  const leave = new AbortController()
+  const first = rig
+    .post('/api/chat', chat('m:70b'), { signal: leave.signal })
+    .catch(() => undefined)
+  await sim?.waitFor('load-begun')
+  leave.abort()
+  await first
+  await sim?.waitFor('load-aborted')
+})
+
+// transcripts/README.md: a request with an explicit keep_alive that overtakes a waiting load keeps
+// the loaded model for minutes, and the load is stuck on an idle worker. The gateway sends no such
+// request while a load is pending, so the load begins as soon as the worker is idle.
+test('a pending load is not kept from beginning by keep_alive of the loaded model', async () => {
+  await using rig = await startRig({
+    workers: [
+      { models: ['a:1b', 'b:1b'], maxLoaded: 1, slots: 1, tokens: 20, tokenMs: 20, loadMs: 20 },
+    ],
+    workerConfig: { max_concurrent: 4 },
+  })
+  await (await rig.post('/api/chat', chat('a:1b', { stream: false }))).text()
+  await rig.gateway.parts.inventory.readNow('node-1')
+  const running = rig.post('/api/chat', chat('a:1b', { stream: false }))
+  await until(() => rig.gateway.parts.scheduler.inFlight('node-1') === 1, {
+    timeoutMs: 5000,
+    what: 'a:1b runs',
+  })
+  const other = rig.post('/api/chat', chat('b:1b', { stream: false }))
+  const overtaking = rig.post('/api/chat', chat('a:1b', { stream: false, keep_alive: '5m' }))
+  const answers = await Promise.all([running, other, overtaking])
+  for (const answer of answers) assert.equal(answer.status, 200, await answer.text())
+})
+
+// Somebody else may leave a load stuck that the gateway's request waits behind: it is freed by an
+// unload of the idle model that blocks it, and told.
+test('a load that is stuck on an idle worker is freed', { timeout: 60_000 }, async () => {
+  await using rig = await startRig({
+    workers: [
+      { models: ['a:1b', 'b:1b'], maxLoaded: 1, slots: 1, tokens: 10, tokenMs: 30, loadMs: 20 },
+    ],
+  })
+  const [sim] = rig.sims
+  assert.ok(sim)
+  const direct = (body: object) =>
+    fetch(`${sim.url}/api/chat`, { method: 'POST', body: JSON.stringify(body) })
+  await (await direct(chat('a:1b', { stream: false }))).text()
+  await rig.gateway.parts.inventory.readNow('node-1')
+  const busy = direct(chat('a:1b', { stream: false }))
+  await sim.waitFor('slot-taken')
+  const ours = rig.post('/api/chat', chat('b:1b', { stream: false }))
+  await until(() => sim.scheduler.pending() > 0, { timeoutMs: 5000, what: 'the load waits' })
+  // A client that goes past the gateway does what the gateway never does.
+  await (await direct(chat('a:1b', { stream: false, keep_alive: '5m' }))).text()
+  await (await busy).text()
+  const answer = await ours
+  assert.equal(answer.status, 200, await answer.text())
+  await rig.logged('load.stuck')
+})
