@@ -3,6 +3,7 @@
 
 import { ACTIONS } from './actions/actions.ts'
 import { reasonAgainst } from './actions/reasons.ts'
+import { underCursor } from './actions/target.ts'
 import type { Console } from './console.ts'
 import { keyContextOf } from './context.ts'
 import { bindingOf } from './keymap.ts'
@@ -38,6 +39,20 @@ function pressOne(console: Console, key: string): void {
   const binding = bindingOf(key, keyContextOf(ui))
   if (binding === undefined) return
   const reason = reasonAgainst(binding, console.view())
-  if (reason === undefined) ACTIONS[binding.id](console)
-  else console.say('note', reason)
+  if (reason === undefined) {
+    pinCursor(console)
+    ACTIONS[binding.id](console)
+  } else console.say('note', reason)
+}
+
+/**
+ * A cursor that nobody moved yet stands on the first row, whichever that is; with the first key it
+ * belongs to the row that it stands on. Only events that are followed stay with the newest.
+ */
+function pinCursor(console: Console): void {
+  const { screen, screens, follow } = console.ui
+  if (screens[screen].row !== undefined || (screen === 'events' && follow)) return
+  const view = console.fleet()
+  const row = view === undefined ? undefined : underCursor(view)
+  if (row !== undefined) console.updateScreen({ row })
 }

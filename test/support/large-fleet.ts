@@ -61,7 +61,7 @@ export function largeFleet({ workers, models, requests = 12 }: FleetSize): Snaps
     models: names.map((name) => modelRow(name, rows, present.get(name) ?? [])),
     requests: Array.from({ length: workers * models === 0 ? 0 : requests }, (_, index) =>
       requestRow(index, rows, names),
-    ),
+    ).toReversed(),
     events: eventRows(),
   }
   return snapshot
