@@ -93,6 +93,12 @@ function pressInText(
   overlay: Extract<Overlay, { kind: 'text' }>,
   key: string,
 ): void {
+  const action = overlay.keys?.[key]
+  if (action !== undefined) {
+    console.close()
+    action()
+    return
+  }
   const page = Math.max(1, console.view().layout.body - 3)
   const step = scrolled(key, page)
   if (step !== undefined) {

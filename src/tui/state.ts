@@ -77,9 +77,19 @@ export interface MenuItem {
 
 export type Overlay =
   | { kind: 'help'; top: number; filter: string }
-  | { kind: 'text'; title: string; lines: readonly Line[]; top: number; hint?: string }
+  | TextOverlay
   | { kind: 'menu'; title: string; items: readonly MenuItem[]; index: number }
   | ConfirmOverlay
+
+export interface TextOverlay {
+  kind: 'text'
+  title: string
+  lines: readonly Line[]
+  top: number
+  hint?: string
+  /** Keys that close it and do something. */
+  keys?: Readonly<Record<string, () => void>>
+}
 
 export interface ConfirmOverlay {
   kind: 'confirm'

@@ -6,6 +6,7 @@ import { adminDocs } from './admin-docs.ts'
 import { cliDocs } from './cli-docs.ts'
 import { faultsDocs } from './faults-docs.ts'
 import { configDocs } from './config-docs.ts'
+import { consoleDocs } from './console-docs.ts'
 import { manPage } from './man-page.ts'
 import { metricsDocs } from './metrics-docs.ts'
 import { lintRulesPage } from './lint-rules.ts'
@@ -19,6 +20,7 @@ export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/cli.md': cliDocs,
   'docs/config.md': configDocs,
   'docs/faults.md': faultsDocs,
+  'docs/console.md': consoleDocs,
   'docs/metrics.md': metricsDocs,
   'docs/ogw.1': manPage,
   '.oxlintrc.imports.json': lintRulesPage,

@@ -128,7 +128,7 @@ export function showWhy(console: Console): void {
   const view = console.fleet()
   const target = view === undefined ? undefined : cellUnderCursor(view)
   if (target === undefined) return
-  const { row, worker } = target
+  const { row, worker, cell } = target
   console.admin.call('placement.why', { model: row.model, worker: worker.name }).then(
     ([why]) => {
       if (why === undefined) return
@@ -139,12 +139,24 @@ export function showWhy(console: Console): void {
         ),
         lines: [...whyLines(why), [], ...gateLines(target)],
         top: 0,
-        hint: 'x removes an exact rule · e rules of the worker · ',
+        hint: cell.exact ? 'x removes the exact rule · ' : '',
+        keys: cell.exact ? { x: () => clearHere(console, target) } : {},
       })
     },
     (error: unknown) => sayFailure(console, error),
   )
 }
+
+function clearHere(console: Console, { row, worker }: Target): void {
+  const view = console.view()
+  if (view.readOnly || view.feed.link.kind !== 'live') {
+    console.say('note', 'not sent: this console only reads, or the gateway is unreachable')
+    return
+  }
+  setPattern(console, { verdict: 'clear', pattern: row.model, worker: worker.name })
+}
+
+type Target = NonNullable<ReturnType<typeof cellUnderCursor>>
 
 function whyLines(why: OutputOf<'placement.why'>[number]): Line[] {
   const decides: Line = [
@@ -159,7 +171,7 @@ function whyLines(why: OutputOf<'placement.why'>[number]): Line[] {
 }
 
 /** Placement is only the first gate; these are what the others would see. */
-function gateLines({ row, worker, cell }: NonNullable<ReturnType<typeof cellUnderCursor>>): Line[] {
+function gateLines({ row, worker, cell }: Target): Line[] {
   const yes = (value: boolean): string => (value ? 'yes' : 'no')
   const { used, limit } = worker.slots
   return [

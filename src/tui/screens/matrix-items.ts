@@ -145,8 +145,3 @@ const columnsOf = memoLast(
     return [...first, ...shown.filter(({ name }) => !frozen.includes(name))]
   },
 )
-
-/** The model row that the cursor stands on when nobody moved it yet. */
-export function firstModelId(items: readonly MatrixItem[]): string | undefined {
-  return items.find(({ kind }) => kind === 'model')?.id
-}

@@ -9,13 +9,13 @@ import { memoLast } from '../memo.ts'
 import { rulesAbout } from '../present/rules.ts'
 import { fit, pad, sanitise, width } from '../present/text.ts'
 import { bytes, contextSize, count, plural, rate } from '../present/units.ts'
-import { cellKey } from '../state.ts'
+import { cellKey, type ScreenState } from '../state.ts'
 import { fitLine, type Line, lineOf, type Span, span, spread } from '../theme.ts'
 import { fillRows, type FleetView, type Picture } from '../view.ts'
 import { cardLines } from './worker-card.ts'
 import { cellInWords, familyCell, matrixCell } from './matrix-cell.ts'
 import { headerLines } from './matrix-header.ts'
-import { firstModelId, type MatrixItem, matrixColumns, matrixItems } from './matrix-items.ts'
+import { type MatrixItem, matrixColumns, matrixItems } from './matrix-items.ts'
 import { ELIGIBLE_CELLS, matrixLayout, type MatrixLayout, scrollLeft } from './matrix-layout.ts'
 
 /** What is in sight of the matrix, and where the cursor is in it. */
@@ -48,7 +48,7 @@ export function matrixFrame(view: FleetView): MatrixFrame {
     density: ui.matrix.density,
   })
   const state = ui.screens.placement
-  const row = cursorIndex(items, { ...state, row: state.row ?? firstModelId(items) })
+  const row = matrixCursor(items, state)
   const found = columns.findIndex(({ name }) => name === ui.matrix.column)
   const column =
     found === -1 ? Math.min(Math.max(0, ui.matrix.columnIndex), columns.length - 1) : found
@@ -63,6 +63,15 @@ export function matrixFrame(view: FleetView): MatrixFrame {
     left: scrollLeft(ui.matrix.left, column, layout.visible, columns.length),
     page,
   }
+}
+
+/** It begins on a model, and goes to a model when its own row is gone. */
+function matrixCursor(items: readonly MatrixItem[], state: ScreenState): number {
+  const isThere = state.row !== undefined && items.some(({ id }) => id === state.row)
+  if (isThere) return cursorIndex(items, state)
+  const from = state.row === undefined ? 0 : Math.min(state.index, items.length - 1)
+  const model = items.findIndex(({ kind }, index) => index >= from && kind === 'model')
+  return model === -1 ? from : model
 }
 
 const longestName = memoLast((models: readonly ModelRow[]): number =>
@@ -271,12 +280,18 @@ function copyInWords(row: ModelRow, worker: string): string {
 }
 
 function othersInWords(view: FleetView, row: ModelRow): string {
+  const takes = new Set(view.snapshot.workers.filter(takesRequests).map(({ name }) => name))
   const names = row.cells
-    .filter(({ state, down }) => !down && (state === 'loaded' || state === 'installed'))
+    .filter(
+      ({ state, worker }) => takes.has(worker) && (state === 'loaded' || state === 'installed'),
+    )
     .map(({ worker, state }) => `${sanitise(worker)}${state === 'loaded' ? ' ●' : ''}`)
   const on = names.length === 0 ? 'allowed and installed nowhere' : `can run on ${names.join(' ')}`
   return `${row.eligible} of ${view.snapshot.workers.length} eligible: ${on}`
 }
+
+const takesRequests = ({ health, draining, breaker }: WorkerRow): boolean =>
+  health === 'up' && !draining && breaker.state === 'closed'
 
 function filterInShort({ ui, snapshot }: FleetView): string {
   const { filter } = ui.screens.placement

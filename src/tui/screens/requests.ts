@@ -44,7 +44,11 @@ const itemsOf = memoLast(
     const items = requests
       .filter((row) => (phase === '' || row.phase === phase) && fitsFilter(terms, fieldsOf(row)))
       .map((row): RequestItem => ({ id: row.id, row }))
-    return sortRows(items, valueOf(by), reverse)
+    if (by !== 'age') return sortRows(items, valueOf(by), reverse)
+    // What has ended stands below what can still be acted on.
+    const running = items.filter(({ row }) => isRunning(row))
+    const ended = items.filter(({ row }) => !isRunning(row))
+    return [...sortRows(running, undefined, reverse), ...sortRows(ended, undefined, reverse)]
   },
 )
 
