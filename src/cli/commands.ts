@@ -91,19 +91,19 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'serve',
     summary: 'run the gateway',
     group: 'Run',
-    load: (context) => later('./commands/serve.ts', 'serveCommand', context),
+    load: async ({ io }) => (await import('./commands/serve.ts')).serveCommand(io),
   },
   {
     name: 'demo',
     summary: 'run the gateway in front of simulated workers',
     group: 'Run',
-    load: (context) => later('./commands/demo.ts', 'demoCommand', context),
+    load: async ({ io }) => (await import('./commands/demo.ts')).demoCommand(io),
   },
   {
     name: 'simulate-worker',
     summary: 'run one simulated Ollama',
     group: 'Run',
-    load: (context) => later('./commands/simulate-worker.ts', 'simulateWorkerCommand', context),
+    load: async () => (await import('./commands/simulate-worker.ts')).simulateWorkerCommand(),
   },
   {
     name: 'tui',
@@ -150,15 +150,4 @@ async function loadConfigCommand(context: CliContext): Promise<Command> {
   const { configCommand } = await import('./commands/config.ts')
   const { configReloadCommand } = await import('./commands/config-reload.ts')
   return configCommand(context.io).addCommand(configReloadCommand(context))
-}
-
-type CommandModule = Readonly<Record<string, (io: CliContext['io']) => Command>>
-
-/** A command whose module may be missing from this build: then it says so, and only when called. */
-async function later(file: string, name: string, { io }: CliContext): Promise<Command> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- checked on the next line
-  const module = (await import(file)) as CommandModule
-  const make = module[name]
-  if (make === undefined) throw new TypeError(`${file} has no ${name}`)
-  return make(io)
 }

@@ -3,6 +3,8 @@
 
 import type { LoadedConfig } from '../gateway/config/load.ts'
 import type { Gateway } from '../gateway/main.ts'
+import { createNotifier } from './notify.ts'
+import type { Notifier } from './notify.ts'
 import { CliError } from './exit-codes.ts'
 import type { CliIo } from './io.ts'
 import { VERSION } from '../gateway/contract/version.ts'
@@ -18,7 +20,9 @@ export interface RunOptions {
 /** Resolves when the gateway has ended. Throws CliError where it cannot start. */
 export async function runGateway(io: CliIo, options: RunOptions): Promise<void> {
   const gateway = await start(io, options)
-  const ended = untilSignalled(gateway)
+  const notifier = createNotifier(io)
+  const ended = untilSignalled(gateway, notifier)
+  notifier.tell('READY=1', 'listening')
   options.onListening?.(gateway)
   await ended
 }
@@ -49,10 +53,17 @@ function startFailure(cause: unknown): unknown {
   return cause
 }
 
-function untilSignalled(gateway: Gateway): Promise<void> {
+function untilSignalled(gateway: Gateway, notifier: Notifier): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const stop = (): void => void gateway.stop().then(resolve, reject)
-  const reload = (): void => gateway.reload()
+  const stop = (): void => {
+    notifier.tell('STOPPING=1', 'draining')
+    gateway.stop().then(resolve, reject)
+  }
+  const reload = (): void => {
+    notifier.tell('RELOADING=1', 'reading the config')
+    gateway.reload()
+    notifier.tell('READY=1', 'listening')
+  }
   process.on('SIGTERM', stop).on('SIGINT', stop).on('SIGHUP', reload)
   return promise.finally(() => {
     process.off('SIGTERM', stop).off('SIGINT', stop).off('SIGHUP', reload)

@@ -1,7 +1,7 @@
 // The demo fleet: simulated workers, each a process of its own, so that one can be
 // killed as a real machine would be.
 
-import { fork, type ChildProcess } from 'node:child_process'
+import { fork, spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -89,13 +89,15 @@ async function startAll(
 
 function forkWorker(options: DemoFleetOptions, file: string, number: number): ChildProcess {
   const { seed = 1, loadMs = 400, tokenMs = 20, tokens = 60 } = options
-  const main = fileURLToPath(new URL('../main.js', import.meta.url))
   const args = ['simulate-worker', '--models', file, '--seed', String(seed * 1000 + number)]
   const pace = ['--load-ms', loadMs, '--token-ms', tokenMs, '--tokens', tokens, '--slots', 2]
-  return fork(main, [...args, ...pace.map(String)], {
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    execArgv: SMALL_HEAP,
-  })
+  const words = [...args, ...pace.map(String)]
+  const stdio: StdioOptions = ['ignore', 'pipe', 'inherit', 'ipc']
+  // The single-file executable is the program itself; there is no file to name.
+  const isWhole = process.getBuiltinModule('node:sea').isSea()
+  if (isWhole) return spawn(process.execPath, words, { stdio })
+  const main = fileURLToPath(new URL('../main.js', import.meta.url))
+  return fork(main, words, { stdio, execArgv: SMALL_HEAP })
 }
 
 /** The line of JSON that a worker prints when it listens. */

@@ -1,7 +1,8 @@
 // Parses large bodies beside the serving loop, so that 1,000 streams do not stall while one
 // client sends 100 MiB. Threads start with the first large body and never keep the process alive.
 
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { startParserThread } from './parser-worker.ts'
 import { GatewayError } from '../errors.ts'
 import type { ParsedBody } from './parse-body.ts'
 import type { ParseJob, ParseResult } from './parser-thread.ts'
@@ -58,7 +59,7 @@ export class ParserPool {
   }
 
   #start(): Thread {
-    const worker = new Worker(new URL('./parser-thread.js', import.meta.url))
+    const worker = startParserThread()
     worker.unref()
     const thread: Thread = { worker, pending: new Map() }
     worker.on('message', (result: ParseResult) => settle(thread, result))
