@@ -100,7 +100,6 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   const paths = storagePaths(loaded.config, {})
   const fleet = fleetOf(clock, () => reload.config, loaded.config.workers)
-  know(fleet, workers)
 
   const events = new EventRing(clock)
   const reload: ConfigReload = new ConfigReload({
@@ -128,6 +127,7 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
     clock,
     drain: (worker, draining) => fleet.apply({ type: 'draining', worker, draining }),
   })
+  know(fleet, workers)
   placement.placeAll()
   drains.drainAll()
 

@@ -91,7 +91,8 @@ function dryRun(deps: EditorDeps, draft: Draft): PlacementChange {
 
 function draftOf(deps: EditorDeps, request: EditRequest): Draft {
   const asked = request.edits()
-  const operation = `${request.verb} ${request.object}`.trim()
+  const object = Array.isArray(asked) ? request.object : String(asked.undoes)
+  const operation = `${request.verb} ${object}`.trim()
   const overrides = new Map<string, Override>()
   const said = new Map<string, string>()
   if (!Array.isArray(asked)) {
