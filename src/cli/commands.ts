@@ -149,5 +149,10 @@ export const COMMANDS: readonly CommandEntry[] = [
 async function loadConfigCommand(context: CliContext): Promise<Command> {
   const { configCommand } = await import('./commands/config.ts')
   const { configReloadCommand } = await import('./commands/config-reload.ts')
-  return configCommand(context.io).addCommand(configReloadCommand(context))
+  const { addExamples } = await import('./options.ts')
+  return addExamples(configCommand(context.io).addCommand(configReloadCommand(context)), [
+    ['ogw config check', 'every problem at once'],
+    ['ogw config show', 'what would run, secrets masked'],
+    ['ogw config reload', 'make the running gateway read it again'],
+  ])
 }

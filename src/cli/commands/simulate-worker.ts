@@ -22,4 +22,12 @@ export function simulateWorkerCommand(): Command {
     .option('--seed <n>', 'the same seed gives the same words', '1')
     .option('--control', 'a second listener for /_sim/ alone, which works while the worker refuses')
     .action((args: SimulateWorkerArgs) => runSimulatedWorker(args))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  ogw simulate-worker --port 11434                      at Ollama's own port
+  ogw simulate-worker --models qwen3:8b,gemma4:12b      with these models
+`,
+    )
 }
