@@ -3,8 +3,7 @@
 import { Command } from 'commander'
 import { VERSION } from '../gateway/contract/version.ts'
 import { COMMANDS, type CommandEntry } from './commands.ts'
-import { type CliContext, createContext, type OpenContext } from './context.ts'
-import { CliError } from './exit-codes.ts'
+import { createContext, type OpenContext } from './context.ts'
 import type { CliIo } from './io.ts'
 import { addExamples } from './options.ts'
 import { lookOf, sanitiseLines } from './output.ts'
@@ -20,7 +19,7 @@ export async function buildProgram(io: CliIo, argv: readonly string[]): Promise<
   const open = createContext(io)
   const program = createProgram(open)
   const wanted = entryOf(argv)
-  const command = wanted && (await loadCommand(wanted, open.context))
+  const command = wanted && (await wanted.load(open.context))
   for (const entry of COMMANDS) {
     attach(program, entry, command !== undefined && entry === wanted ? command : undefined)
   }
@@ -31,7 +30,7 @@ export async function buildProgram(io: CliIo, argv: readonly string[]): Promise<
 export async function buildFullProgram(io: CliIo): Promise<Command> {
   const open = createContext(io)
   const program = createProgram(open)
-  const commands = await Promise.all(COMMANDS.map((entry) => loadIfBuilt(entry, open.context)))
+  const commands = await Promise.all(COMMANDS.map((entry) => entry.load(open.context)))
   for (const [index, entry] of COMMANDS.entries()) attach(program, entry, commands[index])
   return program
 }
@@ -77,28 +76,6 @@ function attach(program: Command, entry: CommandEntry, loaded: Command | undefin
   command.summary(entry.summary).helpGroup(`${entry.group}:`)
   inherit(command, program)
   program.addCommand(command, { hidden: entry.hidden ?? false })
-}
-
-async function loadIfBuilt(entry: CommandEntry, context: CliContext): Promise<Command | undefined> {
-  try {
-    return await loadCommand(entry, context)
-  } catch (error) {
-    if (error instanceof CliError) return undefined
-    throw error
-  }
-}
-
-async function loadCommand(entry: CommandEntry, context: CliContext): Promise<Command> {
-  try {
-    return await entry.load(context)
-  } catch (cause) {
-    if (!isMissingModule(cause)) throw cause
-    throw new CliError('failed', `\`ogw ${entry.name}\` is not part of this build`, { cause })
-  }
-}
-
-function isMissingModule(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
 }
 
 /** Commands come from modules of their own; settings pass on only to those made by their parent. */
