@@ -22,6 +22,9 @@ const HOLD_BYTES = 256 * 1024
 const ERROR_BODY_BYTES = 1024 * 1024
 const ERROR_BODY_MS = 5_000
 
+/** A worker notices a closed connection within a turn of its own loop. */
+const LET_GO_MS = 5
+
 /** Why an attempt failed before the client saw a byte of it. */
 export type AttemptFault =
   | {
@@ -340,10 +343,27 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#watch.stop()
     this.#errorTimer?.cancel()
     this.#inflater?.destroy()
-    const whole =
-      result.kind === 'refused' || (result.kind === 'relayed' && result.end.kind === 'ended')
-    if (!whole) this.#controller?.abort(new Error('the attempt is over'))
-    this.#result.resolve(result)
+    if (isOver(result)) {
+      this.#result.resolve(result)
+      return
+    }
+    this.#controller?.abort(new Error('the attempt is over'))
+    // The slot is not free before the worker has seen the connection close.
+    this.#options.clock.after(LET_GO_MS, () => this.#result.resolve(result))
+  }
+}
+
+/** The worker has ended it, one way or the other: there is no connection to break off. */
+function isOver(result: AttemptResult): boolean {
+  switch (result.kind) {
+    case 'refused':
+      return true
+    case 'relayed':
+      return result.end.kind === 'ended' || result.end.kind === 'cut'
+    case 'failed':
+      return result.fault.cause === 'transport' || result.fault.cause === 'empty'
+    case 'aborted':
+      return false
   }
 }
 
