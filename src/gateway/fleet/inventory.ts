@@ -28,6 +28,9 @@ const LOADED_TIMEOUT_MS = 3_000
 const MAX_TAGS_BYTES = 33_554_432
 const MAX_LOADED_BYTES = 4_194_304
 
+/** How often answers of a model that ps does not list may have it read again. */
+const AFTER_ANSWER_MS = 500
+
 /** Readings under way at once, so that many long lists are not in memory together. */
 const MAX_READINGS = 8
 
@@ -46,6 +49,8 @@ interface Plan {
   readings: Record<Kind, Reading>
   /** Ends what is being read when the worker goes down: back again it is asked anew, at once. */
   ended: AbortController
+  /** Monotonic time of the last reading that an answer asked for. */
+  answeredAt: number
 }
 
 export class InventoryReader {
@@ -87,6 +92,21 @@ export class InventoryReader {
     await this.#read(name, 'loaded')
   }
 
+  /**
+   * A model has answered: it is loaded now. Where that is news ps is read at once, because until
+   * then the next requests would go and load it elsewhere.
+   */
+  modelAnswered(name: string, model: string): void {
+    const worker = this.#deps.fleet.worker(name)
+    if (worker === undefined || worker.config.probe.interval === 'off') return
+    if (worker.loaded.state !== 'known' || worker.loaded.models.has(model)) return
+    const plan = this.#planOf(name)
+    const now = this.#deps.clock.mono()
+    if (now - plan.answeredAt < AFTER_ANSWER_MS) return
+    plan.answeredAt = now
+    void this.#read(name, 'loaded')
+  }
+
   #hear(event: FleetEvent, worker: Worker | undefined): void {
     if (event.type === 'configured') {
       for (const [name, plan] of this.#plans) {
@@ -125,7 +145,12 @@ export class InventoryReader {
     const known = this.#plans.get(name)
     if (known !== undefined) return known
     const readings = { tags: newReading(), loaded: newReading() }
-    const plan: Plan = { place: '', readings, ended: new AbortController() }
+    const plan: Plan = {
+      place: '',
+      readings,
+      ended: new AbortController(),
+      answeredAt: Number.NEGATIVE_INFINITY,
+    }
     this.#plans.set(name, plan)
     return plan
   }

@@ -81,13 +81,13 @@ function timesOf(
 
 type Tokens = Pick<RequestRecord, 'promptTokens' | 'outputTokens' | 'estimated'>
 
-/** Real counts where the worker told them, else what passed and the estimate. */
+/** Real counts where the worker told them, else what passed and the estimate; a load has none. */
 function tokensOf(
   outcome: Outcome,
   active: ActiveRequest,
   request: InferenceRequest | undefined,
 ): Tokens {
-  const began = active.firstByteAt !== undefined && request !== undefined
+  const began = active.firstByteAt !== undefined && request?.facts.kind === 'inference'
   if (!began || outcome.kind === 'refused' || outcome.kind === 'control') {
     return { promptTokens: 0, outputTokens: 0, estimated: false }
   }

@@ -44,7 +44,10 @@ export function inferenceDeps(parts: GatewayParts, { parsers, observer }: Shared
       if (worker === undefined) return { ok: false, error: 'it is no longer configured' }
       return await prober.probeAddress(worker, address, signal)
     },
-    tell: (event) => fleet.apply(event),
+    tell(event) {
+      fleet.apply(event)
+      if (event.type === 'answered') parts.inventory.modelAnswered(event.worker, event.model)
+    },
     spelling: (name, key) => spellingOn(fleet.worker(name), key),
     classify,
     errorText: (body) => errorMessage(body) ?? body.slice(0, MAX_ERROR_TEXT),
