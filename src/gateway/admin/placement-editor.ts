@@ -76,7 +76,8 @@ export async function runEdit(
   const changed = entry !== undefined
   caller.note({ changed, before: entry?.before ?? null, after: entry?.after ?? null, message })
   if (changed) {
-    const { verb, object } = request
+    const { verb } = request
+    const object = decided.operation.slice(verb.length).trim()
     const event = { severity: 'info', event: `placement.${verb}`, object, detail: message } as const
     deps.events.add({ ...event, actor: caller.actor, revision: entry.id })
   }
