@@ -34,7 +34,6 @@ export interface TerminalControl {
   lend(run: () => void): Promise<void>
   /** Writes control codes past the terminal library. */
   write(codes: string): void
-  setMouse(on: boolean): void
   quit(): void
 }
 

@@ -43,7 +43,6 @@ export type ActionId =
   | 'rate.down'
   | 'redraw'
   | 'suspend'
-  | 'mouse'
   | 'cell.toggle'
   | 'cell.allow'
   | 'cell.deny'

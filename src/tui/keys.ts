@@ -180,7 +180,6 @@ const EVERYWHERE = bindings('everywhere', [
   ['rate.down', '-', 'slower pictures'],
   ['redraw', 'C-l', 'draw the screen again'],
   ['suspend', 'C-z', 'suspend; `fg` returns'],
-  ['mouse', 'M', 'mouse on or off'],
   ['quit', 'q C-c', 'quit; the gateway keeps serving'],
   ['help', '?', 'help', 'help'],
 ])

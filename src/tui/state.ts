@@ -150,7 +150,6 @@ export interface UiState {
   paused: boolean
   /** Milliseconds between two pictures of the fleet. */
   period: number
-  mouse: boolean
   /** Edits made from this console, the newest last. */
   undo: readonly number[]
   lastMoveMono: number
@@ -202,7 +201,6 @@ export const INITIAL_UI: UiState = {
   message: undefined,
   paused: false,
   period: 250,
-  mouse: false,
   undo: [],
   lastMoveMono: Number.NEGATIVE_INFINITY,
 }

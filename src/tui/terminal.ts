@@ -19,9 +19,6 @@ export interface TerminalParts {
   ignoreKeys(ms: number): void
 }
 
-/** Button presses, told in decimal: the older form leaks letters into the keys. */
-const MOUSE_ON = '\u001b[?1000h\u001b[?1006h'
-const MOUSE_OFF = '\u001b[?1006l\u001b[?1000l'
 const IGNORE_AFTER_LENDING_MS = 50
 
 /** Everything that could be left switched on: mouse, focus, paste, a hidden cursor. */
@@ -31,7 +28,6 @@ export const RESTORE =
 export class Terminal implements TerminalControl {
   readonly #parts: TerminalParts
   #library: TerminalLibrary | undefined
-  #mouse = false
   #away = false
 
   constructor(parts: TerminalParts) {
@@ -56,11 +52,6 @@ export class Terminal implements TerminalControl {
     this.#parts.stdout.write(codes)
   }
 
-  setMouse(on: boolean): void {
-    this.#mouse = on
-    this.write(on ? MOUSE_ON : MOUSE_OFF)
-  }
-
   quit(): void {
     this.#library?.exit()
   }
@@ -77,12 +68,10 @@ export class Terminal implements TerminalControl {
   async #giveAway(meanwhile: () => void | Promise<void>): Promise<void> {
     if (this.#away || this.#library === undefined) return
     this.#away = true
-    if (this.#mouse) this.write(MOUSE_OFF)
     try {
       await this.#library.suspendTerminal(meanwhile)
     } finally {
       this.#away = false
-      if (this.#mouse) this.write(MOUSE_ON)
       this.redraw()
     }
   }

@@ -52,7 +52,6 @@ export const ACTIONS: Readonly<Record<ActionId, (console: Console) => void>> = {
   'rate.down': (console) => session.changeRate(console, -1),
   redraw: (console) => console.terminal.redraw(),
   suspend: (console) => console.terminal.suspend(),
-  mouse: session.toggleMouse,
   'cell.toggle': placement.toggleCell,
   'cell.allow': (console) => placement.setVerdict(console, 'allow'),
   'cell.deny': (console) => placement.setVerdict(console, 'deny'),

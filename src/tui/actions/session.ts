@@ -109,13 +109,3 @@ export function quit(console: Console): void {
   console.closing.abort()
   console.terminal.quit()
 }
-
-export function toggleMouse(console: Console): void {
-  const mouse = !console.ui.mouse
-  console.terminal.setMouse(mouse)
-  console.update({ mouse })
-  console.say(
-    'note',
-    mouse ? 'mouse on: the wheel moves the cursor; Shift selects text' : 'mouse off',
-  )
-}
