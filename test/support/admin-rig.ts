@@ -161,6 +161,7 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
       waiting: () => [],
       waitingCount: () => active.filter(({ phase }) => phase === 'waiting').length,
     },
+    contextOn: () => ({ tokens: 4096, source: 'guess', limit: undefined }),
     requests: book,
     traffic: () => book.traffic(),
     demand: book,
@@ -182,7 +183,13 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
     prefer: () => 'node-1',
     explain:
       options.explain ??
-      (({ model }) => ({ model, askedModel: undefined, decision: DECISION, refusal: undefined })),
+      (({ model }) => ({
+        model,
+        askedModel: undefined,
+        decision: DECISION,
+        localKey: model,
+        refusal: undefined,
+      })),
     onBug: (_operation, error) => void bugs.push(error),
   })
   const clientOf = (actor: string): AdminClient =>

@@ -128,11 +128,12 @@ function row(model: string, cells: Cell[], fields: Partial<Model> = {}): Model {
   }
 }
 
-const copy = {
+const copy: Omit<Model['copies'][number], 'worker' | 'digest'> = {
   size_bytes: 5_200_000_000,
   modified_at: '2026-04-28T12:00:00Z',
   context_modelfile: 4096,
   context_loaded: null,
+  context_effective: { tokens: 4096, source: 'modelfile', limit: null },
   loaded: false,
   output_tokens_per_s: null,
   limit: 2,
@@ -154,7 +155,8 @@ export const models: Model[] = [
           worker: 'node-1',
           digest: 'sha256:500a1f067a9f7822',
           loaded: true,
-          context_loaded: 8192,
+          context_loaded: 40_960,
+          context_effective: { tokens: 32_768, source: 'loaded', limit: 'max_requested_tokens' },
           output_tokens_per_s: 46.2,
         },
         { ...copy, worker: 'рабочий-2', digest: 'sha256:aaaaaaaaaaaaaaaa' },
@@ -234,7 +236,7 @@ export const requests: Request[] = [
   }),
 ]
 
-export const judged: OutputOf<'explain'>['judged'] = [
+export const judged: OutputOf<'requests.show'>['decisions'][number]['judged'] = [
   {
     worker: 'node-1',
     stopped_by: null,
@@ -259,7 +261,13 @@ export const explanation: OutputOf<'explain'> = {
   at: '2026-05-01T12:00:00Z',
   outcome: 'granted',
   worker: 'node-1',
-  judged,
+  judged: judged.map((one, at) => ({
+    ...one,
+    context:
+      at === 0
+        ? { tokens: 32_768, source: 'loaded', limit: 'max_requested_tokens' }
+        : { tokens: 4096, source: 'guess', limit: null },
+  })),
   model: 'qwen3:8b',
   asked_model: null,
   answer: null,

@@ -234,6 +234,10 @@ function modelRow(
       modified_at: '2026-04-28T12:00:00Z',
       context_modelfile: 16_384,
       context_loaded: one === 'loaded' ? 8192 : null,
+      context_effective:
+        one === 'loaded'
+          ? { tokens: 8192, source: 'loaded', limit: null }
+          : { tokens: 16_384, source: 'modelfile', limit: null },
       loaded: one === 'loaded',
       output_tokens_per_s: one === 'loaded' ? 46 : null,
       limit: 4,

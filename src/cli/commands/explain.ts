@@ -3,7 +3,7 @@
 
 import { Command } from 'commander'
 import { explanationInShort } from '../../tui/present/gateway.ts'
-import { presentDecision } from '../../tui/present/requests.ts'
+import { presentExplanation } from '../../tui/present/requests.ts'
 import type { CliContext } from '../context.ts'
 import { addExamples, wholeNumber } from '../options.ts'
 import { renderTable } from '../table.ts'
@@ -34,7 +34,7 @@ export function explainCommand(context: CliContext): Command {
       context.print(
         explained,
         (look) =>
-          `${explanationInShort(explained)}\n\n${renderTable(presentDecision(explained), look)}`,
+          `${explanationInShort(explained)}\n\n${renderTable(presentExplanation(explained), look)}`,
       )
     })
   return addExamples(command, [

@@ -12,10 +12,11 @@ import type { EventRing } from '../observe/event-ring.ts'
 import type { PlacementState } from '../state/placement-state.ts'
 import type { WorkersState } from '../state/workers-state.ts'
 import { modelRows, rounded } from './rows/models.ts'
+import type { ModelSources } from './rows/models.ts'
 import { requestRow } from './rows/requests.ts'
 import { rulesOf, workerRow } from './rows/workers.ts'
 import type { Demand, FleetView, RequestBoard } from './sources.ts'
-import type { SlotView, TrafficRates } from './sources.ts'
+import type { ContextView, SlotView, TrafficRates } from './sources.ts'
 
 /** What does not change while the process lives. */
 export interface GatewayFacts {
@@ -33,6 +34,7 @@ export interface SnapshotSources {
   facts: GatewayFacts
   fleet: FleetView
   slots: SlotView
+  contextOn: ContextView
   requests: RequestBoard
   traffic(): TrafficRates
   demand: Demand
@@ -143,9 +145,11 @@ export function workersSection(sources: SnapshotSources): Snapshot['workers'] {
 }
 
 export function modelsSection(sources: SnapshotSources): Snapshot['models'] {
-  const { fleet, demand, clock } = sources
-  const workers = fleet.workers()
-  return modelRows({ workers, lastHour: demand.lastHour(), now: clock.mono() })
+  return modelRows(modelSources(sources))
+}
+
+export function modelSources({ fleet, demand, clock, contextOn }: SnapshotSources): ModelSources {
+  return { workers: fleet.workers(), lastHour: demand.lastHour(), now: clock.mono(), contextOn }
 }
 
 export function requestsSection({ requests, clock }: SnapshotSources): Snapshot['requests'] {

@@ -3,6 +3,7 @@
 
 import type { Admission, Decision, Priority } from '../admission/ask.ts'
 import type { Worker } from '../fleet/worker.ts'
+import type { ContextOn } from '../policy/context-guard.ts'
 
 /** One request as the proxy keeps book of it. Times ending in Mono are of the monotonic clock. */
 export interface TrackedRequest {
@@ -62,5 +63,8 @@ export interface FleetView {
   workers(): readonly Worker[]
   worker(name: string): Worker | undefined
 }
+
+/** What a request without a num_ctx gets for a model there; undefined where there is no worker. */
+export type ContextView = (worker: string, modelKey: string) => ContextOn | undefined
 
 export type SlotView = Pick<Admission, 'inFlight' | 'modelInFlight' | 'waiting' | 'waitingCount'>

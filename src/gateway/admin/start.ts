@@ -68,7 +68,13 @@ function handlersOf(deps: AdminDeps): Handlers {
     ...workersHandlers({ sources, probe }),
     ...placementHandlers({ state, fleet, demand, events }),
     ...modelsHandlers({ sources, events, actions, prefer }),
-    ...requestsHandlers({ clock, requests, events, explain: (question) => deps.explain(question) }),
+    ...requestsHandlers({
+      clock,
+      requests,
+      events,
+      explain: (question) => deps.explain(question),
+      contextOn: sources.contextOn,
+    }),
     ...configHandlers(sources),
   }
 }

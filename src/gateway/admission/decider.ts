@@ -4,8 +4,8 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import { modelLimit } from '../policy/concurrency.ts'
-import { judgeNumCtx } from '../policy/context-guard.ts'
-import type { NumCtxVerdict } from '../policy/context-guard.ts'
+import { effectiveContext, judgeNumCtx, limitedBy } from '../policy/context-guard.ts'
+import type { ContextOn, NumCtxVerdict } from '../policy/context-guard.ts'
 import { contextFactsOf, STOPPED_BY, WORTH_WAITING } from '../policy/eligibility.ts'
 import type { Place } from '../policy/fair-queue.ts'
 import { modelFactsOf } from '../policy/model-facts.ts'
@@ -77,6 +77,17 @@ export class Decider {
     const rules = this.rulesFor(ask)
     const facts = contextFactsOf(row, modelFactsOf(row.worker, ask.model), ask, rules)
     return judgeNumCtx(ask.numCtx, facts, rules.numCtxPolicy)
+  }
+
+  /** What a request without a num_ctx gets there now; undefined where there is no such worker. */
+  contextOn(name: string, modelKey: string): ContextOn | undefined {
+    const row = this.#deps.rows.byName(name)
+    if (row === undefined) return undefined
+    const { model_capabilities: capabilities } = this.#deps.config()
+    const model = { key: modelKey, display: modelKey, cloud: false, local: false }
+    const known = modelFactsOf(row.worker, model)
+    const facts = contextFactsOf(row, known, { model }, { capabilities })
+    return { ...effectiveContext(facts, undefined), limit: limitedBy(facts, undefined) }
   }
 
   /** Over the whole fleet. */

@@ -136,7 +136,7 @@ export class Scheduler implements Admission {
   }
 
   /** What preflight says of a request on the worker that it got. */
-  get preflight(): Pick<Decider, 'warnings' | 'numCtxFor'> {
+  get preflight(): Pick<Decider, 'warnings' | 'numCtxFor' | 'contextOn'> {
     return this.#decider
   }
 

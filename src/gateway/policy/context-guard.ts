@@ -28,6 +28,14 @@ export interface EffectiveContext {
   source: ContextSource
 }
 
+/** What lowers a context that its source alone would have made larger. */
+export type ContextLimit = 'model' | 'context_limits' | 'max_requested_tokens'
+
+/** A context as operators are shown it. */
+export interface ContextOn extends EffectiveContext {
+  limit: ContextLimit | undefined
+}
+
 export interface ContextNeed {
   /** Prompt with margin and images. */
   promptTokens: number
@@ -60,6 +68,21 @@ export function contextCap({ workerLimit, gatewayLimit, modelMax }: ContextFacts
     workerLimit ?? Number.POSITIVE_INFINITY,
     modelMax ?? Number.POSITIVE_INFINITY,
   )
+}
+
+/** Undefined where the context is as large as its source says. */
+export function limitedBy(
+  facts: ContextFacts,
+  numCtx: number | undefined,
+): ContextLimit | undefined {
+  return uncappedContext(facts, numCtx).tokens > contextCap(facts) ? lowestLimit(facts) : undefined
+}
+
+/** Of equal limits the one that an operator can change least. */
+export function lowestLimit(facts: ContextFacts): ContextLimit {
+  const cap = contextCap(facts)
+  if (facts.modelMax === cap) return 'model'
+  return facts.workerLimit === cap ? 'context_limits' : 'max_requested_tokens'
 }
 
 export function judgeContext(

@@ -5,6 +5,7 @@ import type { Ask, GateName } from './ask.ts'
 import { nextTryAt } from './breaker.ts'
 import { missingCapabilities } from './capability.ts'
 import { modelLimit } from './concurrency.ts'
+import type { ContextLimit, ContextSource } from './context-guard.ts'
 import {
   capabilitiesOf,
   contextFactsOf,
@@ -87,7 +88,22 @@ function contextReason(candidate: Candidate, ask: Ask, rules: GateRules): string
   const fault = contextFaultOn(candidate, ask, rules)
   if (fault === undefined) return 'the context there suffices'
   if (fault.kind === 'num_ctx') return `num_ctx ${fault.detail}`
-  return `${fault.needed} tokens do not fit the ${fault.max} it gives the model`
+  const from = fault.limit === undefined ? SOURCE_WORDS[fault.source] : LIMIT_WORDS[fault.limit]
+  return `${fault.needed} tokens do not fit the ${fault.max} it gives the model (${from})`
+}
+
+const SOURCE_WORDS: Readonly<Record<ContextSource, string>> = {
+  num_ctx: 'num_ctx of the request',
+  loaded: 'as it is loaded',
+  modelfile: 'num_ctx of its Modelfile',
+  worker: 'default_context_tokens',
+  guess: 'default_worker_tokens',
+}
+
+const LIMIT_WORDS: Readonly<Record<ContextLimit, string>> = {
+  model: 'the most that the model can',
+  context_limits: 'context_limits',
+  max_requested_tokens: 'max_requested_tokens',
 }
 
 function downReason({ worker: { health } }: Candidate, now: number): string {

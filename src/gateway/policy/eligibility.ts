@@ -10,8 +10,15 @@ import type { Worker } from '../fleet/worker.ts'
 import { breakerGate } from './breaker.ts'
 import { knownCapabilities, missingCapabilities } from './capability.ts'
 import { modelLimit } from './concurrency.ts'
-import { contextCap, judgeContext, judgeNumCtx, tokensNeeded } from './context-guard.ts'
-import type { ContextFacts, ContextNeed } from './context-guard.ts'
+import {
+  contextCap,
+  judgeContext,
+  judgeNumCtx,
+  limitedBy,
+  lowestLimit,
+  tokensNeeded,
+} from './context-guard.ts'
+import type { ContextFacts, ContextLimit, ContextNeed, ContextSource } from './context-guard.ts'
 import type { ModelFacts } from './model-facts.ts'
 import { valueFor } from './pattern-table.ts'
 import { stoppedByLoad } from './pending-load.ts'
@@ -150,7 +157,14 @@ function lacksContext(
 /** What the context gate says no to. */
 export type ContextFault =
   | { kind: 'num_ctx'; detail: string }
-  | { kind: 'too_long'; needed: number; max: number }
+  | {
+      kind: 'too_long'
+      needed: number
+      max: number
+      source: ContextSource
+      /** What keeps it from being more; where only a guess spoke, the limit is all that counts. */
+      limit: ContextLimit | undefined
+    }
 
 export function contextFaultOf(
   ask: Ask,
@@ -167,8 +181,12 @@ export function contextFaultOf(
   if (need === undefined) return undefined
   const verdict = judgeContext(need, facts, numCtx)
   if (verdict.fits !== false) return undefined
-  const max = verdict.context.source === 'guess' ? contextCap(facts) : verdict.context.tokens
-  return { kind: 'too_long', needed: verdict.needed, max }
+  const { needed, context } = verdict
+  const { source, tokens } = context
+  if (source === 'guess') {
+    return { kind: 'too_long', needed, max: contextCap(facts), source, limit: lowestLimit(facts) }
+  }
+  return { kind: 'too_long', needed, max: tokens, source, limit: limitedBy(facts, numCtx) }
 }
 
 export function needOf({ contextTokens, answerTokens = 0 }: Ask): ContextNeed | undefined {
@@ -191,9 +209,9 @@ export function needsLoadFirst(
 
 export function contextFactsOf(
   { worker, slots }: Candidate,
-  facts: ModelFacts,
-  ask: Ask,
-  { capabilities }: GateRules,
+  facts: Pick<ModelFacts, 'info' | 'installed' | 'loaded'>,
+  ask: { model: { key: string } },
+  { capabilities }: Pick<GateRules, 'capabilities'>,
 ): ContextFacts {
   const { key } = ask.model
   const { info, installed } = facts

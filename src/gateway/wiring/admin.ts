@@ -18,7 +18,7 @@ import { noAuditLog, openAuditLog } from '../observe/audit-log.ts'
 import type { AuditLog } from '../observe/audit-log.ts'
 import type { EventRing } from '../observe/event-ring.ts'
 import type { Log } from '../observe/log.ts'
-import { parseModelName } from '../policy/model-name.ts'
+import { resolveModel } from '../policy/resolve-model.ts'
 import { PlacementState } from '../state/placement-state.ts'
 import { WorkersState } from '../state/workers-state.ts'
 import type { GatewayParts } from './parts.ts'
@@ -91,6 +91,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     },
     fleet,
     slots: scheduler,
+    contextOn: (worker, key) => scheduler.preflight.contextOn(worker, key),
     requests: state.book,
     traffic: () => state.book.traffic(),
     demand: state.book,
@@ -125,8 +126,11 @@ const question = (model: string): ExplainQuestion => ({
 })
 
 /** A question is judged like a request that waits for nobody. */
-function explain({ scheduler, clock }: GatewayParts, asked: ExplainQuestion): ExplainAnswer {
-  const parsed = parseModelName(asked.model)
+function explain(
+  { scheduler, clock, config }: GatewayParts,
+  asked: ExplainQuestion,
+): ExplainAnswer {
+  const parsed = resolveModel(config().aliases, asked.model)
   if (!parsed.ok) throw new GatewayError({ code: 'invalid_request', detail: parsed.reason })
   const now = clock.mono()
   const ask: Ask = {
@@ -149,7 +153,14 @@ function explain({ scheduler, clock }: GatewayParts, asked: ExplainQuestion): Ex
     failed: new Map(),
   }
   const { decision, refusal } = scheduler.explain(ask)
-  return { model: parsed.name.display, askedModel: undefined, decision, refusal }
+  const { display, key, cloud } = parsed.name
+  return {
+    model: display,
+    askedModel: parsed.aliased ? asked.model : undefined,
+    localKey: cloud ? undefined : key,
+    decision,
+    refusal,
+  }
 }
 
 function modelActions({ clock, inventory }: GatewayParts): ModelActions {

@@ -6,7 +6,7 @@ import type { Console } from '../console.ts'
 import { confirm, mayForce, sayBusy, sayFailure } from '../operate.ts'
 import { explanationInShort } from '../present/gateway.ts'
 import { presentCopies, presentModel } from '../present/models.ts'
-import { presentDecision } from '../present/requests.ts'
+import { presentExplanation } from '../present/requests.ts'
 import { sanitise } from '../present/text.ts'
 import { bytes, percent } from '../present/units.ts'
 import { CAPABILITIES } from '../screens/models.ts'
@@ -172,7 +172,7 @@ export function explainModel(console: Console): void {
         lines: [
           lineOf(explanationInShort(explained), 'bold'),
           [],
-          ...tableLines(presentDecision(explained)),
+          ...tableLines(presentExplanation(explained)),
         ],
         top: 0,
         hint: `$ ogw explain ${sanitise(quoted(row.model))} · `,

@@ -1,9 +1,10 @@
 // Models as rows of a table, and the copies of one model.
 
+import type { EffectiveContext } from '../../gateway/contract/schema/common.ts'
 import type { ModelRow, PullProgress } from '../../gateway/contract/schema/models.ts'
 import { type Cell, cell, foreign, type TableView } from './cell.ts'
 import { fit, sanitise } from './text.ts'
-import { age, bytes, count, NONE, percent, rate } from './units.ts'
+import { age, bytes, contextSize, count, NONE, percent, rate } from './units.ts'
 
 export function presentModels(rows: readonly ModelRow[]): TableView {
   return {
@@ -50,7 +51,7 @@ export function presentModel(row: ModelRow): [string, Cell][] {
     ['parameters', foreign(row.parameters)],
     ['quantization', foreign(row.quantization)],
     ['size', cell(bytes(row.size_bytes))],
-    ['context', cell(count(row.context_max))],
+    ['context', cell(row.context_max === null ? NONE : `at most ${contextSize(row.context_max)}`)],
     [
       'capabilities',
       foreign(row.capabilities === null ? 'not known yet' : row.capabilities.join(', ')),
@@ -71,8 +72,9 @@ export function presentCopies(row: ModelRow, now: number): TableView {
       { header: 'DIGEST' },
       { header: 'SIZE', align: 'right' },
       { header: 'AGE', align: 'right' },
-      { header: 'LOADED' },
-      { header: 'CONTEXT', align: 'right' },
+      { header: 'LOADED', align: 'right' },
+      { header: 'MODELFILE', align: 'right' },
+      { header: 'CONTEXT NOW', cut: 'end' },
       { header: 'RATE', align: 'right' },
       { header: 'LIMIT', align: 'right' },
     ],
@@ -81,12 +83,32 @@ export function presentCopies(row: ModelRow, now: number): TableView {
       foreign(shortDigest(copy.digest), row.drift && copy.digest !== usual ? 'warn' : 'plain'),
       cell(bytes(copy.size_bytes)),
       cell(age(copy.modified_at, now)),
-      copy.loaded ? cell('yes', 'good') : cell('no', 'dim'),
-      cell(count(copy.context_loaded ?? copy.context_modelfile)),
+      copy.loaded ? cell(loadedWith(copy.context_loaded), 'good') : cell('no', 'dim'),
+      cell(contextSize(copy.context_modelfile)),
+      cell(contextInWords(copy.context_effective)),
       cell(rate(copy.output_tokens_per_s)),
       cell(String(copy.limit)),
     ]),
   }
+}
+
+const loadedWith = (context: number | null): string =>
+  context === null ? 'yes' : contextSize(context)
+
+/** What a request gets, whose number that is, and what lowers it. */
+export function contextInWords(context: EffectiveContext | null): string {
+  if (context === null) return NONE
+  const { tokens, source, limit } = context
+  const by = limit === null ? '' : `, limited by ${limit === 'model' ? 'the model' : limit}`
+  return `${contextSize(tokens)} ${SOURCES[source]}${by}`
+}
+
+const SOURCES: Readonly<Record<EffectiveContext['source'], string>> = {
+  num_ctx: 'asked for',
+  loaded: 'as loaded',
+  modelfile: 'by its Modelfile',
+  worker: 'by default_context_tokens',
+  guess: 'as a guess',
 }
 
 const shortDigest = (digest: string): string => digest.replace(/^sha256:/, '').slice(0, 12)

@@ -1,8 +1,9 @@
 // Requests, and why each went where it went. Prompts and answers are never part of it.
 
 import type { OutputOf } from '../../gateway/contract/schema.ts'
-import type { Decision, RequestRow } from '../../gateway/contract/schema/requests.ts'
+import type { Decision, Explanation, RequestRow } from '../../gateway/contract/schema/requests.ts'
 import { type Cell, cell, foreign, type TableView, type Tone } from './cell.ts'
+import { contextInWords } from './models.ts'
 import { count, duration, NONE, rate } from './units.ts'
 
 export type RequestDetail = OutputOf<'requests.show'>
@@ -97,6 +98,18 @@ export function presentDecision(decision: Pick<Decision, 'judged' | 'worker'>): 
           NONE,
       ),
       foreign(one.reason),
+    ]),
+  }
+}
+
+/** A decision about a question, with the context that the model has on each worker. */
+export function presentExplanation(explained: Pick<Explanation, 'judged' | 'worker'>): TableView {
+  const { columns, rows } = presentDecision(explained)
+  return {
+    columns: [...columns, { header: 'CONTEXT', cut: 'end' }],
+    rows: rows.map((row, at) => [
+      ...row,
+      cell(contextInWords(explained.judged[at]?.context ?? null)),
     ]),
   }
 }

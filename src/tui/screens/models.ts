@@ -1,5 +1,6 @@
 // Models: what they can do, how much context they have three times over, where they are.
 
+import type { EffectiveContext } from '../../gateway/contract/schema/common.ts'
 import type { ModelRow } from '../../gateway/contract/schema/models.ts'
 import { type FilterFields, fitsFilter, parseFilter } from '../filter.ts'
 import { memoLast } from '../memo.ts'
@@ -174,10 +175,16 @@ function fastest({ copies }: ModelRow): string {
   return speeds.length === 0 ? NONE : count(Math.max(...speeds))
 }
 
+/** Where a request gets less than what is loaded or declared. */
+function lowered(context: EffectiveContext | null): string {
+  if (context === null || context.limit === null) return ''
+  return ` (${contextSize(context.tokens)} by ${sanitise(context.limit)})`
+}
+
 function inspect(row: ModelRow): Line[] {
   const installed = row.copies.map(
-    ({ worker, loaded, context_loaded: context }) =>
-      `${sanitise(worker)}${loaded ? ` ●${contextSize(context)}` : ''}`,
+    ({ worker, loaded, context_loaded: context, context_effective: now }) =>
+      `${sanitise(worker)}${loaded ? ` ●${contextSize(context)}` : ''}${lowered(now)}`,
   )
   const note = modelNote(row).text
   const head = `context max ${contextSize(row.context_max)}, Modelfile ${contextSize(row.copies.find((one) => one.context_modelfile !== null)?.context_modelfile)}, loaded ${contextSize(row.copies.find((one) => one.context_loaded !== null)?.context_loaded)}`

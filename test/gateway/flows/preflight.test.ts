@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AdminClient } from '../../../src/gateway/contract/client.ts'
+import { socketTransport } from '../../../src/gateway/contract/transport.ts'
 import { startRig } from '../../support/rig.ts'
 import { until } from '../../support/until.ts'
 
@@ -135,4 +137,40 @@ test('a storm of requests asks each worker once what its models can do', async (
     const asked = sim.record.requests({ path: '/api/show' }).map(({ model: name }) => name)
     assert.equal(new Set(asked).size, asked.length, 'no model twice')
   }
+})
+
+// What operators see of it: four numbers apart, and whose number a request gets.
+test('operators see maximum, Modelfile and loaded context apart, and which of them speaks', async () => {
+  await using rig = await startRig({
+    workers: [{ models: [model(['completion'], { context: 8192 })], defaultContext: 4096 }],
+    workerConfig: { context_limits: { 'm:*': 3000 } },
+    config: { aliases: { 'gpt-4o': 'm:1b' }, model_capabilities: { context_guard: 'observe' } },
+  })
+  const admin = new AdminClient({
+    transport: socketTransport([rig.gateway.parts.config().admin.socket ?? '']),
+    actor: 'anna@test',
+  })
+  const show = async () => {
+    const { context_max: most, copies } = await admin.call('models.show', { model: 'm:1b' })
+    const { context_loaded: loaded, context_effective: context } = copies[0] ?? assert.fail()
+    return { most, loaded, context }
+  }
+  const limit = 'context_limits'
+  assert.deepEqual(await show(), {
+    most: 8192,
+    loaded: null,
+    context: { tokens: 3000, source: 'guess', limit },
+  })
+  await (await rig.post('/api/chat', chat('hi'))).text()
+  await until(async () => (await show()).loaded === 4096, {
+    timeoutMs: 5000,
+    what: 'the loaded context is shown',
+  })
+  assert.deepEqual((await show()).context, { tokens: 3000, source: 'loaded', limit })
+
+  const explained = await admin.call('explain', { model: 'gpt-4o', ctx: 9000 })
+  assert.equal(explained.model, 'm:1b')
+  assert.equal(explained.asked_model, 'gpt-4o')
+  assert.deepEqual(explained.judged[0]?.context, { tokens: 3000, source: 'loaded', limit })
+  admin.close()
 })

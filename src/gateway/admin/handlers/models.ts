@@ -13,7 +13,7 @@ import type { ChangeOptions } from '../placement-editor.ts'
 import { presenceOf } from '../rows/cell.ts'
 import type { KnownModel } from '../rows/cell.ts'
 import { modelRow, modelRows } from '../rows/models.ts'
-import type { ModelSources } from '../rows/models.ts'
+import { modelSources } from '../snapshot.ts'
 import type { SnapshotSources } from '../snapshot.ts'
 import { findModel, found } from './placement.ts'
 import { named } from './workers.ts'
@@ -70,10 +70,6 @@ export function modelsHandlers(deps: ModelsHandlerDeps): Pick<Handlers, Name> {
     },
     'models.pull': (input, caller) => pull(deps, input, caller),
   }
-}
-
-function modelSources({ fleet, demand, clock }: SnapshotSources): ModelSources {
-  return { workers: fleet.workers(), lastHour: demand.lastHour(), now: clock.mono() }
 }
 
 function workersOf(deps: ModelsHandlerDeps, input: Input, others: () => Worker[]): Worker[] {

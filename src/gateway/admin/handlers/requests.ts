@@ -7,8 +7,9 @@ import { AdminError } from '../../contract/faults.ts'
 import { GatewayError } from '../../errors.ts'
 import type { EventRing } from '../../observe/event-ring.ts'
 import type { Handlers } from '../handlers.ts'
+import { contextRow } from '../rows/models.ts'
 import { ageOf, decisionRow, requestDetail, requestRow } from '../rows/requests.ts'
-import type { RequestBoard, TrackedRequest } from '../sources.ts'
+import type { ContextView, RequestBoard, TrackedRequest } from '../sources.ts'
 
 export interface ExplainQuestion {
   /** As a client would write it. */
@@ -27,6 +28,8 @@ export interface ExplainAnswer {
   /** What was asked for where an alias changed it. */
   askedModel: string | undefined
   decision: Decision
+  /** Key of the model that would run; undefined where it runs in the cloud. */
+  localKey: string | undefined
   /** What the client would be told; undefined where it would run or wait. */
   refusal: GatewayError | undefined
 }
@@ -37,6 +40,7 @@ export interface RequestsHandlerDeps {
   events: EventRing
   /** Judges without taking a slot. Throws GatewayError invalid_request for what is no model. */
   explain(question: ExplainQuestion): ExplainAnswer
+  contextOn: ContextView
 }
 
 type Name = Extract<keyof Handlers, `requests.${string}`> | 'explain'
@@ -70,11 +74,15 @@ export function requestsHandlers(deps: RequestsHandlerDeps): Pick<Handlers, Name
         contextTokens: input.ctx,
         key: input.key,
       })
-      const { refusal } = answer
+      const { refusal, localKey } = answer
+      const { judged, ...decision } = decisionRow(answer.decision, clock.mono(), clock.now())
+      const contextOf = (worker: string) =>
+        localKey === undefined ? null : contextRow(deps.contextOn(worker, localKey))
       return {
         model: answer.model,
         asked_model: answer.askedModel ?? null,
-        ...decisionRow(answer.decision, clock.mono(), clock.now()),
+        ...decision,
+        judged: judged.map((one) => ({ ...one, context: contextOf(one.worker) })),
         answer: refusal === undefined ? null : { status: refusal.status, message: refusal.message },
       }
     },

@@ -1,16 +1,20 @@
 // The operators' inventory: every model that any worker has installed or loaded, one row each.
 
+import type { EffectiveContext } from '../../contract/schema/common.ts'
 import type { ModelRow } from '../../contract/schema/models.ts'
 import type { InstalledModel, LoadedModel, ModelInfo, Worker } from '../../fleet/worker.ts'
 import { breakerGate } from '../../policy/breaker.ts'
 import { modelLimit } from '../../policy/concurrency.ts'
 import { parseInventoryName } from '../../policy/model-name.ts'
+import type { ContextOn } from '../../policy/context-guard.ts'
+import type { ContextView } from '../sources.ts'
 import { cellOf, isAllowed } from './cell.ts'
 import type { KnownModel } from './cell.ts'
 
 export interface ModelSources {
   workers: readonly Worker[]
   lastHour: ReadonlyMap<string, number>
+  contextOn: ContextView
   /** Monotonic. */
   now: number
 }
@@ -53,7 +57,7 @@ function knownModel(key: string, model: Named): KnownModel {
 
 export function modelRow(model: KnownModel, sources: ModelSources): ModelRow {
   const { workers, now } = sources
-  const copies = workers.flatMap((worker) => copyOf(worker, model.key))
+  const copies = workers.flatMap((worker) => copyOf(worker, model, sources))
   const installed = workers.flatMap((worker) => installedOn(worker, model.key) ?? [])
   const info = workers.flatMap((worker) => worker.info.get(model.key) ?? [])
   return {
@@ -82,7 +86,11 @@ function loadedOn({ loaded }: Worker, key: string): LoadedModel | undefined {
   return loaded.state === 'known' ? loaded.models.get(key) : undefined
 }
 
-function copyOf(worker: Worker, key: string): ModelRow['copies'] {
+function copyOf(
+  worker: Worker,
+  { key, cloud }: KnownModel,
+  { contextOn }: ModelSources,
+): ModelRow['copies'] {
   const { inventory } = worker
   const copy = inventory.state === 'known' ? inventory.models.get(key) : undefined
   if (copy === undefined) return []
@@ -95,11 +103,16 @@ function copyOf(worker: Worker, key: string): ModelRow['copies'] {
       modified_at: copy.modifiedAt,
       context_modelfile: worker.info.get(key)?.modelfileNumCtx ?? null,
       context_loaded: loaded?.contextLength ?? null,
+      context_effective: cloud ? null : contextRow(contextOn(worker.name, key)),
       loaded: loaded !== undefined,
       output_tokens_per_s: rounded(worker.rates.get(key)?.outputPerS),
       limit: modelLimit(worker.config, key),
     },
   ]
+}
+
+export function contextRow(context: ContextOn | undefined): EffectiveContext | null {
+  return context === undefined ? null : { ...context, limit: context.limit ?? null }
 }
 
 function detailsOf(model: InstalledModel | undefined) {

@@ -23,6 +23,16 @@ export const ChangeOptions = z.strictObject({
 export const changeOf = <S extends z.ZodRawShape>(shape: S) =>
   z.strictObject({ ...shape, ...ChangeOptions.shape })
 
+/** What a request without a num_ctx of its own gets for a model on a worker. */
+export const EffectiveContext = z.object({
+  tokens: z.number(),
+  /** Whose number it is: of the loaded copy, its Modelfile, default_context_tokens, or a guess. */
+  source: z.enum(['num_ctx', 'loaded', 'modelfile', 'worker', 'guess']),
+  /** What lowers it, null where it is as large as its source says. */
+  limit: z.enum(['model', 'context_limits', 'max_requested_tokens']).nullable(),
+})
+export type EffectiveContext = z.infer<typeof EffectiveContext>
+
 export const WorkerName = z.string().min(1).max(63)
 export const ModelName = z.string().min(1).max(512)
 export const WorkerNames = z.array(WorkerName).min(1).max(1000)

@@ -1,7 +1,7 @@
 // Models over the admin socket: the operators' inventory is unfiltered, one row a model.
 
 import { z } from 'zod'
-import { changeOf, ModelName, Nothing, WorkerNames } from './common.ts'
+import { changeOf, EffectiveContext, ModelName, Nothing, WorkerNames } from './common.ts'
 import { Cell } from './placement.ts'
 import { WorkerOutcome } from './workers.ts'
 
@@ -15,6 +15,8 @@ export const ModelCopy = z.object({
   context_modelfile: z.number().nullable(),
   /** Of the resident copy, null while it is not loaded. */
   context_loaded: z.number().nullable(),
+  /** What a request gets there, and whose number it is; null for a cloud model. */
+  context_effective: EffectiveContext.nullable(),
   loaded: z.boolean(),
   output_tokens_per_s: z.number().nullable(),
   /** Requests for it that may run on this worker at once. */

@@ -2,7 +2,16 @@
 // Never a prompt, never an answer.
 
 import { z } from 'zod'
-import { changeOf, ModelName, Mono, Nothing, QueryFlag, queryInt, WallTime } from './common.ts'
+import {
+  changeOf,
+  EffectiveContext,
+  ModelName,
+  Mono,
+  Nothing,
+  QueryFlag,
+  queryInt,
+  WallTime,
+} from './common.ts'
 
 export const RequestRow = z.object({
   id: z.string(),
@@ -61,6 +70,10 @@ export const RequestDetail = RequestRow.extend({
 export type RequestDetail = z.infer<typeof RequestDetail>
 
 export const Explanation = Decision.extend({
+  judged: z.array(
+    /** Null for a cloud model, whose context nobody here knows. */
+    Judged.extend({ context: EffectiveContext.nullable() }),
+  ),
   model: z.string(),
   /** The name that was asked for where an alias changed it, else null. */
   asked_model: z.string().nullable(),
