@@ -130,7 +130,9 @@ export function judgeConfigDrift({ config, drift }: Status): Finding[] {
       ),
     )
   }
-  return findings.length > 0 ? findings : [ok('config drift', 'what runs is what the file says')]
+  if (findings.length > 0) return findings
+  const file = drift.state === 'no_file' ? 'there is no file' : 'what runs is what the file says'
+  return [ok('config drift', file)]
 }
 
 export function judgeState(files: readonly StateFile[]): Finding[] {

@@ -96,7 +96,8 @@ const SEVERITY_TONE: Readonly<Record<EventRow['severity'], Tone>> = {
 /** One event in one line, its parts in the same order always. */
 export function presentEvent(event: EventRow): Cell {
   const actor = event.actor === null ? '' : ` (${event.actor})`
-  const text = `${event.at} ${event.severity.padEnd(5)} ${event.event} ${event.object}: ${event.detail}${actor}`
+  const object = event.object === '' ? '' : ` ${event.object}`
+  const text = `${event.at} ${event.severity.padEnd(5)} ${event.event}${object}: ${event.detail}${actor}`
   return { text: sanitise(text), tone: SEVERITY_TONE[event.severity] }
 }
 
