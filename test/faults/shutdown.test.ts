@@ -1,84 +1,18 @@
 // A real process that is told to end: what runs ends well, what is new is refused, nothing hangs.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { suite, test } from 'node:test'
 import { startSimulatedWorker } from '../../src/cli/simulator/worker.ts'
 import { AdminClient } from '../../src/gateway/contract/client.ts'
 import { socketTransport } from '../../src/gateway/contract/transport.ts'
+import { startServing } from '../support/serve-process.ts'
+import type { Serving } from '../support/serve-process.ts'
 import { ask, chatBody } from '../support/sim-client.ts'
 import { until } from '../support/until.ts'
-
-const MAIN = path.resolve('dist/src/cli/main.js')
-
-interface Serving extends AsyncDisposable {
-  url: string
-  port: number
-  socket: string
-  folder: string
-  log: { event: string; [field: string]: unknown }[]
-  kill(signal: NodeJS.Signals): void
-  /** Exit code, once the process has ended. */
-  ended: Promise<number | null>
-}
-
-async function serve(workerUrl: string, config: Record<string, unknown> = {}): Promise<Serving> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'ogw-stop-'))
-  const file = path.join(folder, 'config.json')
-  const socket = path.join(folder, 'admin.sock')
-  await writeFile(
-    file,
-    JSON.stringify({
-      listen: '127.0.0.1:0',
-      ops_listen: '127.0.0.1:0',
-      admin: { socket },
-      storage: { dir: path.join(folder, 'state') },
-      workers: [{ name: 'node-1', url: workerUrl, max_concurrent: 8 }],
-      ...config,
-    }),
-  )
-  const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let text = ''
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const log = (): Serving['log'] =>
-    text
-      .split('\n')
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line) as Serving['log'][number])
-  const port = await until(() => portOf(log()), {
-    timeoutMs: 20_000,
-    what: 'the gateway to listen',
-  })
-  return {
-    port,
-    url: `http://127.0.0.1:${port}`,
-    socket,
-    folder,
-    get log() {
-      return log()
-    },
-    kill: (signal) => void child.kill(signal),
-    ended,
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL')
-      await ended
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
-}
-
-function portOf(log: Serving['log']): number | undefined {
-  const listen = log.find(({ event }) => event === 'gateway.started')?.['listen']
-  return typeof listen === 'string' ? Number(listen.split(':').at(-1)) : undefined
-}
 
 const endedWithin = async (gateway: Serving, ms: number): Promise<number | null> => {
   const started = performance.now()
@@ -98,7 +32,9 @@ suite('SIGTERM', { concurrency: true }, () => {
   // is refused at once. Then the process ends by itself, with 0, and what it learned is on disk.
   test('running and waiting requests end well, new ones are refused, exit 0', async () => {
     await using sim = await startSimulatedWorker(speed)
-    await using gateway = await serve(sim.url, { workers: worker(sim.url, { max_concurrent: 3 }) })
+    await using gateway = await startServing(sim.url, {
+      workers: worker(sim.url, { max_concurrent: 3 }),
+    })
     const streams = Array.from({ length: 4 }, (_, index) =>
       ask(gateway.url, index % 2 ? '/api/chat' : '/v1/chat/completions', {
         ...chatBody('alpha:8b'),
@@ -131,7 +67,7 @@ suite('SIGTERM', { concurrency: true }, () => {
   // B045: the second order is for those who do not want to wait.
   test('a second signal ends everything at once, and saves what was learned', async () => {
     await using sim = await startSimulatedWorker({ ...speed, tokens: 2_000 })
-    await using gateway = await serve(sim.url)
+    await using gateway = await startServing(sim.url)
     const short = { ...chatBody('alpha:8b'), options: { num_predict: 3 } }
     await ask(gateway.url, '/api/chat', short).answer
     const stream = ask(gateway.url, '/api/chat', chatBody('alpha:8b'))
@@ -149,7 +85,7 @@ suite('SIGTERM', { concurrency: true }, () => {
   // B045: no second signal comes, and a stream that never ends: the deadline of the config does.
   test('drain_timeout ends what does not end by itself', async () => {
     await using sim = await startSimulatedWorker({ ...speed, tokens: 2_000 })
-    await using gateway = await serve(sim.url, { drain_timeout: '1s' })
+    await using gateway = await startServing(sim.url, { drain_timeout: '1s' })
     const stream = ask(gateway.url, '/api/chat', chatBody('alpha:8b'))
     await until(() => stream.received() !== '')
     gateway.kill('SIGTERM')
@@ -162,7 +98,7 @@ suite('SIGTERM', { concurrency: true }, () => {
   // nothing runs: none of them may hold the process for its whole grace period.
   test('idle connections and an attached console do not hold the exit', async () => {
     await using sim = await startSimulatedWorker(speed)
-    await using gateway = await serve(sim.url)
+    await using gateway = await startServing(sim.url)
     const used = await Promise.all(Array.from({ length: 10 }, () => keptAlive(gateway.port)))
     const unused = Array.from({ length: 3 }, () => connect(gateway.port, '127.0.0.1'))
     for (const socket of unused) socket.on('error', () => {})

@@ -39,6 +39,7 @@ type EventLevel = Exclude<LogLevel, 'silent'>
 const LEVELS: Readonly<Record<string, EventLevel>> = {
   'worker.down': 'warn',
   'config.reload_failed': 'warn',
+  'proxy.ignored': 'warn',
   'request.cut': 'warn',
   'telemetry.partial': 'warn',
   'trace.export_failed': 'warn',
