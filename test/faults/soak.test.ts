@@ -122,6 +122,7 @@ test(
     const client = async (): Promise<void> => {
       while (running()) {
         sent += 1
+        if (sent === Math.floor(REQUESTS / 4)) settled = process.memoryUsage().rss
         await oneRequest(rig, random, tally)
         rig.log.length = 0 // the log of a hundred thousand requests is not what is measured
       }

@@ -2,7 +2,7 @@
 
 import { brokeAfterReuse } from '../fleet/reused-socket.ts'
 import type { AttemptFailure } from '../policy/retry.ts'
-import type { AttemptFault, AttemptResult } from './attempt.ts'
+import type { AttemptFault, AttemptResult } from './attempt-result.ts'
 
 export function failureOf(fault: AttemptFault): AttemptFailure {
   switch (fault.cause) {

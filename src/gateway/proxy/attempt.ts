@@ -8,6 +8,8 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Clock, Timer } from '../clock.ts'
+import { isOver } from './attempt-result.ts'
+import type { AttemptFault, AttemptResult, RelayEnd } from './attempt-result.ts'
 import type { ClientStream } from './client-stream.ts'
 import type { ModelRewriter } from '../dialects/model-rewriter.ts'
 import { inflaterFor } from './inflate.ts'
@@ -24,36 +26,6 @@ const ERROR_BODY_MS = 5_000
 
 /** A worker notices a closed connection within a turn of its own loop. */
 const LET_GO_MS = 5
-
-/** Why an attempt failed before the client saw a byte of it. */
-export type AttemptFault =
-  | {
-      cause: 'transport'
-      detail: string
-      error: unknown
-      /** The head of an answer had come. */
-      answered: boolean
-    }
-  | { cause: 'absent'; silentMs: number; detail: string }
-  | { cause: 'timeout'; silentMs: number }
-  | { cause: 'empty' }
-  | { cause: 'redirect'; status: number }
-  | { cause: 'unreadable_error'; status: number }
-
-/** How an answer ended that the client saw the beginning of. */
-export type RelayEnd =
-  | { kind: 'ended' }
-  | { kind: 'cut'; detail: string; error: unknown }
-  | { kind: 'absent'; silentMs: number; detail: string }
-  | { kind: 'timeout'; silentMs: number }
-  | { kind: 'slow_client' }
-  | { kind: 'aborted' }
-
-export type AttemptResult =
-  | { kind: 'relayed'; status: number; end: RelayEnd; tail: Buffer; chunks: number }
-  | { kind: 'refused'; status: number; headers: IncomingHttpHeaders; body: Buffer }
-  | { kind: 'failed'; fault: AttemptFault }
-  | { kind: 'aborted' }
 
 /** Says when the attempt is not wanted any more; one listener. */
 export interface StopSource {
@@ -350,20 +322,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error('the attempt is over'))
     // The slot is not free before the worker has seen the connection close.
     this.#options.clock.after(LET_GO_MS, () => this.#result.resolve(result))
-  }
-}
-
-/** The worker has ended it, one way or the other: there is no connection to break off. */
-function isOver(result: AttemptResult): boolean {
-  switch (result.kind) {
-    case 'refused':
-      return true
-    case 'relayed':
-      return result.end.kind === 'ended' || result.end.kind === 'cut'
-    case 'failed':
-      return result.fault.cause === 'transport' || result.fault.cause === 'empty'
-    case 'aborted':
-      return false
   }
 }
 

@@ -36,8 +36,7 @@ interface Seen {
 
 function ask(
   rig: Rig,
-  method: string,
-  path: string,
+  [method, path]: readonly [method: string, path: string],
   headers: Record<string, string>,
   body?: string,
 ): Promise<Seen> {
@@ -74,7 +73,7 @@ test('a preflight of an allowed page is granted on every path', async () => {
   await using rig = await start()
   for (const path of PATHS) {
     for (const origin of ALLOWED) {
-      const { status, text, origins, headers } = await ask(rig, 'OPTIONS', path, {
+      const { status, text, origins, headers } = await ask(rig, ['OPTIONS', path], {
         origin,
         'access-control-request-method': 'POST',
         'access-control-request-headers': ASKED,
@@ -95,7 +94,7 @@ test('one allowed origin on answers, streams and every kind of error', async () 
   const chat = (model: string, more = {}): string =>
     JSON.stringify({ model, max_tokens: 9, messages: [{ role: 'user', content: 'x' }], ...more })
   const post = (path: string, body: string): Promise<Seen> =>
-    ask(rig, 'POST', path, { origin, 'content-length': String(Buffer.byteLength(body)) }, body)
+    ask(rig, ['POST', path], { origin, 'content-length': String(Buffer.byteLength(body)) }, body)
   for (const each of DIALECT_REQUESTS) {
     for (const stream of [true, false]) {
       const body = JSON.stringify({
@@ -112,7 +111,7 @@ test('one allowed origin on answers, streams and every kind of error', async () 
     [404, () => post('/v1/chat/completions', chat('nobody:1b'))],
     [404, () => post('/v1/v1/messages', '{}')],
     [403, () => post('/api/pull', '{}')],
-    [405, () => ask(rig, 'GET', '/api/chat', { origin })],
+    [405, () => ask(rig, ['GET', '/api/chat'], { origin })],
     [413, () => post('/v1/messages', chat('alpha:8b', { x: 'x'.repeat(100_000) }))],
     [500, () => post('/api/chat', chat('alpha:8b'))],
     [502, () => post('/v1/messages', chat('alpha:8b'))],
@@ -136,7 +135,7 @@ test('a page that is not allowed gets no header, and reaches no worker', async (
   await using rig = await start()
   for (const path of PATHS) {
     for (const method of ['OPTIONS', 'POST', 'GET']) {
-      const { status, origins } = await ask(rig, method, path, { origin: 'https://evil.example' })
+      const { status, origins } = await ask(rig, [method, path], { origin: 'https://evil.example' })
       assert.deepEqual([status, origins], [403, []], `${method} ${path}`)
     }
   }
