@@ -15,6 +15,7 @@ import {
   judgeProxies,
   judgeSpace,
   judgeState,
+  judgeTelemetry,
   judgeWorkers,
 } from '../../src/cli/doctor/verdicts.ts'
 import { startFakeAdmin } from '../support/fake-admin.ts'
@@ -46,6 +47,21 @@ test('workers: down fails, draining and starting warn, none at all fails', () =>
   assert.deepEqual(levels(judgeWorkers(fleet.workers)), ['ok', 'warn', 'fail'])
   assert.deepEqual(levels(judgeWorkers([fleet.worker('a', 0, { health: 'starting' })])), ['warn'])
   assert.deepEqual(levels(judgeWorkers([])), ['fail'])
+})
+
+test('GPU figures: none is no fault, missing ones warn, a shared GPU is told once', () => {
+  const none = fleet.worker('a', 0, {})
+  assert.deepEqual(
+    judgeTelemetry([none]).map(({ message }) => message),
+    ['none is read'],
+  )
+  const [first] = fleet.workers
+  assert.ok(first)
+  const [told, ...more] = judgeTelemetry([first, { ...first, name: 'b' }])
+  assert.deepEqual(more, [])
+  assert.equal(told?.message, 'NVIDIA GeForce RTX 4090: 50%, 12GB of 24GB')
+  const broken = fleet.worker('c', 1, { telemetry_error: 'nvidia-smi is not installed' })
+  assert.deepEqual(levels(judgeTelemetry([broken])), ['warn', 'ok'])
 })
 
 test('models whose copies differ, state that was not written', () => {

@@ -298,6 +298,13 @@ export const status: OutputOf<'status'> = {
   drift: { path: '/etc/ogw/config.json', state: 'differs', keys: ['aliases'], problems: [] },
   workers: { total: 3, up: 2, down: 1, draining: 1 },
   models: 3,
+  gpus: {
+    count: 1,
+    vram_used_bytes: 12_000_000_000,
+    vram_total_bytes: 24_000_000_000,
+    power_w: 200,
+    temperature_c: 60,
+  },
   traffic: { requests_per_s: 12.4, output_tokens_per_s: 318, error_ratio: 0.002 },
 }
 

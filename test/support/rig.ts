@@ -30,6 +30,8 @@ export interface RigOptions {
   config?: Record<string, unknown>
   /** False: the caller waits for the first probes itself. */
   ready?: boolean
+  /** Environment of the gateway. Default: empty. */
+  env?: Record<string, string>
 }
 
 export interface Rig extends AsyncDisposable {
@@ -81,7 +83,8 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     }
   }
   const log: LogLine[] = []
-  const gateway = await start(folder, log, { ...merge(QUICK, options.config ?? {}), workers })
+  const config = { ...merge(QUICK, options.config ?? {}), workers }
+  const gateway = await start(folder, log, config, options.env ?? {})
   if (options.ready !== false) await settled(gateway)
   return rigOf({ folder, sims, log, gateway })
 }
@@ -90,6 +93,7 @@ async function start(
   folder: string,
   log: LogLine[],
   config: Record<string, unknown>,
+  env: Record<string, string>,
 ): Promise<Gateway> {
   const text = JSON.stringify({
     listen: '127.0.0.1:0',
@@ -108,7 +112,7 @@ async function start(
   return await startGateway({
     loaded,
     file: undefined,
-    env: {},
+    env,
     version: '0.0.0-test',
     log: createLog({ level: 'debug', output: { write } }),
   })

@@ -17,6 +17,7 @@ import {
   judgeProxies,
   judgeSpace,
   judgeState,
+  judgeTelemetry,
   judgeWorkers,
 } from './verdicts.ts'
 
@@ -67,6 +68,7 @@ async function examineGateway(context: CliContext, status: Status): Promise<Find
     ...(await examineHost(status, files)),
     ...judgeConfigDrift(status),
     ...judgeWorkers(workers),
+    ...judgeTelemetry(workers),
     judgeModels(models),
     ...status.problems.map((problem) => warn('gateway', problem, 'see `ogw status` and the log')),
   ]

@@ -3,7 +3,7 @@
 import type { StateFile, Status } from '../../gateway/contract/schema/gateway.ts'
 import type { ModelRow } from '../../gateway/contract/schema/models.ts'
 import type { WorkerRow } from '../../gateway/contract/schema/workers.ts'
-import { bytes, duration } from '../../tui/present/units.ts'
+import { bytes, duration, percent } from '../../tui/present/units.ts'
 import { fail, type Finding, ok, warn } from './finding.ts'
 
 /** As in `engines` of package.json. */
@@ -79,6 +79,38 @@ export function judgeWorkers(workers: readonly WorkerRow[]): Finding[] {
       `up at ${worker.address ?? 'no address'}, Ollama ${worker.version ?? 'of unknown version'}`,
     )
   })
+}
+
+/** GPU figures: that none is read is no fault, that configured ones are missing is. */
+export function judgeTelemetry(workers: readonly WorkerRow[]): Finding[] {
+  const missing = workers.flatMap(({ name, telemetry_error: error }) =>
+    error === null
+      ? []
+      : [
+          warn(
+            `telemetry ${name}`,
+            error,
+            'requests are placed without it; see docs/operations.md',
+          ),
+        ],
+  )
+  const gpus = new Map(workers.flatMap(({ telemetry }) => telemetry?.gpus ?? []).map(idAndGpu))
+  if (gpus.size === 0) return [...missing, ok('gpus', 'none is read')]
+  const texts = [...gpus.values()].slice(0, MAX_GPUS_TOLD).map(gpuText)
+  return [...missing, ok('gpus', texts.join('; '))]
+}
+
+const MAX_GPUS_TOLD = 8
+
+type Gpu = NonNullable<WorkerRow['telemetry']>['gpus'][number]
+
+const idAndGpu = (gpu: Gpu): [string, Gpu] => [gpu.id, gpu]
+
+function gpuText(gpu: Gpu): string {
+  const { vram_used_bytes: used, vram_total_bytes: total, utilization } = gpu
+  const load = utilization === null ? 'load unknown' : percent(utilization)
+  const vram = total === null ? 'memory unknown' : `${bytes(used)} of ${bytes(total)}`
+  return `${gpu.name === '' ? gpu.id : gpu.name}: ${load}, ${vram}`
 }
 
 function downAction({ name, addresses }: WorkerRow): string {

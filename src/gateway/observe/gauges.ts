@@ -3,7 +3,8 @@
 
 import { breakerGate } from '../policy/breaker.ts'
 import type { Rates } from '../policy/throughput.ts'
-import type { GpuReading, Telemetry, Worker } from '../fleet/worker.ts'
+import { fleetGpus } from '../policy/fleet-gpus.ts'
+import type { Telemetry, Worker } from '../fleet/worker.ts'
 import type { Sample } from './exposition.ts'
 
 export interface GaugeSources {
@@ -107,7 +108,11 @@ export const GAUGES: readonly GaugeRow[] = [
 
 const CIRCUIT = { closed: 0, half_open: 1, open: 2 } as const
 
-function one(name: string, help: string, read: (all: GaugeSources) => number): GaugeRow {
+function one(
+  name: string,
+  help: string,
+  read: (all: GaugeSources) => number | undefined,
+): GaugeRow {
   return { name, help, labels: [], read: (all) => [[[], read(all)]] }
 }
 
@@ -171,23 +176,13 @@ function telemetryGauges(): GaugeRow[] {
         return (all.telemetryReadAt(name) ?? 0) / 1_000
       },
     ),
-    one('fleet_vram_used_bytes', 'GPU memory in use, each GPU counted once.', (all) =>
-      sumOf(gpusOf(all), ({ vramUsedBytes }) => vramUsedBytes),
-    ),
-    one('fleet_vram_total_bytes', 'GPU memory, each GPU counted once.', (all) =>
-      sumOf(gpusOf(all), ({ vramTotalBytes }) => vramTotalBytes),
-    ),
+    one('fleet_vram_used_bytes', 'GPU memory in use, each GPU counted once.', (all) => {
+      return fleetGpus(all.workers()).vramUsedBytes
+    }),
+    one('fleet_vram_total_bytes', 'GPU memory, each GPU counted once.', (all) => {
+      return fleetGpus(all.workers()).vramTotalBytes
+    }),
   ]
-}
-
-/** Workers of one machine may share a GPU. */
-function gpusOf({ workers }: GaugeSources): GpuReading[] {
-  const gpus = workers().flatMap(({ telemetry }) => telemetry?.gpus ?? [])
-  return [...new Map(gpus.map((gpu) => [gpu.id, gpu])).values()]
-}
-
-function sumOf(gpus: readonly GpuReading[], read: (gpu: GpuReading) => number | undefined): number {
-  return gpus.reduce((sum, gpu) => sum + (read(gpu) ?? 0), 0)
 }
 
 function* modelWorkersUp(workers: readonly Worker[]): Iterable<Sample> {

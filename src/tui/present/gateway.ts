@@ -9,7 +9,7 @@ import type {
 } from '../../gateway/contract/schema/gateway.ts'
 import { type Cell, cell, foreign, type TableView, type Tone } from './cell.ts'
 import { sanitise } from './text.ts'
-import { age, bytes, duration, NONE, percent, rate } from './units.ts'
+import { age, bytes, duration, NONE, percent, plural, rate } from './units.ts'
 
 export function presentStatus(status: Status): [string, Cell][] {
   const { workers, queue, slots, traffic } = status
@@ -37,12 +37,26 @@ export function presentStatus(status: Status): [string, Cell][] {
       ),
     ],
     ['models', cell(String(status.models))],
+    ...gpuFact(status),
     ['slots', cell(`${slots.used} of ${slots.limit} used`)],
     ['queue', cell(`${queue.waiting} of ${queue.limit} waiting`)],
     ['traffic', cell(trafficInShort(traffic))],
     ['placement', cell(`revision ${status.revision}`)],
     ...status.problems.map((problem): [string, Cell] => ['problem', foreign(problem, 'bad')]),
   ]
+}
+
+/** Nothing where nothing is read: most fleets begin without. */
+function gpuFact({ gpus }: Status): [string, Cell][] {
+  if (gpus.count === 0) return []
+  const { vram_used_bytes: used, vram_total_bytes: total } = gpus
+  const parts = [
+    plural(gpus.count, 'GPU'),
+    total === null ? '' : `${bytes(used)} of ${bytes(total)}`,
+    gpus.temperature_c === null ? '' : `${Math.round(gpus.temperature_c)} °C`,
+    gpus.power_w === null ? '' : `${Math.round(gpus.power_w)} W`,
+  ]
+  return [['gpus', cell(parts.filter((part) => part !== '').join(', '))]]
 }
 
 function configCell({ config, drift }: Status): Cell {

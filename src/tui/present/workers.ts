@@ -4,7 +4,7 @@ import type { OutputOf } from '../../gateway/contract/schema.ts'
 import type { PlacementRules } from '../../gateway/contract/schema/common.ts'
 import type { WorkerRow } from '../../gateway/contract/schema/workers.ts'
 import { type Cell, cell, foreign, type TableView } from './cell.ts'
-import { bytes, duration, NONE, percent } from './units.ts'
+import { bytes, duration, NONE, percent, rate } from './units.ts'
 
 export type WorkerDetail = OutputOf<'workers.show'>
 
@@ -18,6 +18,7 @@ export function presentWorkers(rows: readonly WorkerRow[]): TableView {
       { header: 'INSTALLED', align: 'right' },
       { header: 'LOADED', cut: 'end' },
       { header: 'VRAM', align: 'right' },
+      { header: 'GPU', align: 'right' },
       { header: 'VERSION' },
       { header: 'PLACEMENT' },
       { header: 'ADDRESS', cut: 'end' },
@@ -30,6 +31,7 @@ export function presentWorkers(rows: readonly WorkerRow[]): TableView {
       row.installed === null ? cell('?', 'dim') : cell(String(row.installed)),
       foreign(row.loaded.map(({ model }) => model).join(',')),
       vram(row),
+      gpuLoad(row),
       foreign(row.version),
       cell(rulesInShort(row.placement) + (row.placement.layer === 'override' ? ' (override)' : '')),
       foreign(row.address),
@@ -62,6 +64,11 @@ function vram(row: WorkerRow): Cell {
   return cell(percent(used / total))
 }
 
+function gpuLoad({ telemetry }: WorkerRow): Cell {
+  const share = telemetry?.gpu_utilization ?? null
+  return share === null ? cell(NONE, 'dim') : cell(percent(share))
+}
+
 /** Label and value of each fact about one worker. */
 export function presentWorker(row: WorkerDetail): [string, Cell][] {
   const ago = (mono: number | null): string =>
@@ -81,6 +88,7 @@ export function presentWorker(row: WorkerDetail): [string, Cell][] {
     ['vram', cell(shareText(row.telemetry?.vram_used_bytes, row.telemetry?.vram_total_bytes))],
     ['ram', cell(shareText(row.telemetry?.memory_used_bytes, row.telemetry?.memory_total_bytes))],
     ...(row.telemetry?.gpus ?? []).map(gpuFact),
+    ...row.rates.slice(0, MAX_RATES).map(rateFact),
     ['telemetry', foreign(row.telemetry_error, 'warn')],
     ['placement', cell(`${rulesInShort(row.placement)} (${row.placement.layer})`)],
     ['denied', foreign(row.placement.denied_models.join(' '))],
@@ -93,6 +101,14 @@ export function presentWorker(row: WorkerDetail): [string, Cell][] {
     ],
   ]
   return facts.filter(([label, { text }]) => text !== NONE || label === 'version')
+}
+
+/** More learned speeds than these are for `--json`. */
+const MAX_RATES = 10
+
+function rateFact(rates: WorkerRow['rates'][number]): [string, Cell] {
+  const { output_tokens_per_s: output, prompt_tokens_per_s: prompt } = rates
+  return ['learned', foreign(`${rates.model}: ${rate(output)} out, ${rate(prompt)} in`)]
 }
 
 type Gpu = NonNullable<WorkerRow['telemetry']>['gpus'][number]

@@ -12,6 +12,8 @@ import { knownModels } from '../rows/models.ts'
 import { gatewaySection, makeSnapshot, problemsOf, trafficSection } from '../snapshot.ts'
 import type { SnapshotSources } from '../snapshot.ts'
 import { driftRow } from './config.ts'
+import { fleetGpus } from '../../policy/fleet-gpus.ts'
+import type { Worker } from '../../fleet/worker.ts'
 
 export interface GatewayDeps {
   sources: SnapshotSources
@@ -73,7 +75,19 @@ function statusOf(sources: SnapshotSources): Status {
       draining: workers.filter(({ draining }) => draining).length,
     },
     models: knownModels(workers).length,
+    gpus: gpusOf(workers),
     traffic: trafficSection(sources),
+  }
+}
+
+function gpusOf(workers: readonly Worker[]): Status['gpus'] {
+  const { count, vramUsedBytes, vramTotalBytes, powerW, temperatureC } = fleetGpus(workers)
+  return {
+    count,
+    vram_used_bytes: vramUsedBytes ?? null,
+    vram_total_bytes: vramTotalBytes ?? null,
+    power_w: powerW ?? null,
+    temperature_c: temperatureC ?? null,
   }
 }
 

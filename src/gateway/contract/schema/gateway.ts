@@ -111,6 +111,15 @@ export const Status = GatewaySection.extend({
   drift: Drift,
   workers: z.object({ total: z.int(), up: z.int(), down: z.int(), draining: z.int() }),
   models: z.int(),
+  /** Each GPU counts once, however many workers use it. */
+  gpus: z.object({
+    count: z.int(),
+    vram_used_bytes: z.number().nullable(),
+    vram_total_bytes: z.number().nullable(),
+    power_w: z.number().nullable(),
+    /** Of the hottest. */
+    temperature_c: z.number().nullable(),
+  }),
   traffic: Traffic,
 })
 export type Status = z.infer<typeof Status>
