@@ -7,6 +7,7 @@ export type { Ask, GateName, Judged, Priority, ScoreTerm } from '../policy/ask.t
 
 /** The whole of one decision, kept for `ogw requests show`. */
 export interface Decision {
+  /** Monotonic. */
   at: number
   outcome: 'granted' | 'queued' | 'refused'
   worker: string | undefined

@@ -136,7 +136,7 @@ export class Decider {
     const { candidates, choice } = judgement
     const judged = noteJudged(judgement, most)
     return {
-      at: this.#deps.clock.now(),
+      at: this.#deps.clock.mono(),
       outcome,
       worker: outcome === 'granted' ? candidates[choice.index]?.worker.name : undefined,
       get judged() {

@@ -518,9 +518,10 @@ test('equal workers take turns', async () => {
 })
 
 test('decisions are kept by request, and explaining leaves no trace', async () => {
-  const { scheduler, ask } = schedulerRig([one, { name: 'w2', installed: [] }])
+  const { scheduler, ask, clock } = schedulerRig([one, { name: 'w2', installed: [] }])
   const lease = await scheduler.request(ask('m:1', { requestId: 'known' }), live())
   assert.equal(scheduler.decisionOf('known'), lease.decision)
+  assert.equal(lease.decision.at, clock.mono(), 'of the clock that ages are taken from')
   assert.equal(lease.decision.outcome, 'granted')
   assert.equal(lease.decision.judged[1]?.stoppedBy, 'inventory')
   const loaded = lease.decision.judged[0]?.terms.find(({ name }) => name === 'loaded')
