@@ -18,7 +18,12 @@ export interface Counted {
 
 export function wasTruncated({ promptChars, promptTokens, workerVersion }: Counted): boolean {
   if (promptTokens === undefined || promptTokens <= 0 || promptChars < MIN_CHARS) return false
-  const version = versionNumbers(workerVersion)
-  if (version === undefined || compareVersions(version, COUNTS_WHOLE_PROMPTS) < 0) return false
+  if (!countsWholePrompts(workerVersion)) return false
   return promptChars / promptTokens > MOST_CHARS_PER_TOKEN
+}
+
+/** False also where the version is unknown. */
+export function countsWholePrompts(workerVersion: string | undefined): boolean {
+  const version = versionNumbers(workerVersion)
+  return version !== undefined && compareVersions(version, COUNTS_WHOLE_PROMPTS) >= 0
 }

@@ -5,7 +5,7 @@ import type { Lease } from '../admission/ask.ts'
 import type { Ending } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Fault } from '../errors.ts'
-import { wasTruncated } from '../policy/truncation.ts'
+import { countsWholePrompts, wasTruncated } from '../policy/truncation.ts'
 import type { ActiveRequest } from './active-requests.ts'
 import { ClientGone } from './active-requests.ts'
 import type { AttemptResult, RelayEnd } from './attempt-result.ts'
@@ -133,7 +133,8 @@ function learn(deps: InferenceDeps, finishing: Finishing, { usage }: Ending): vo
   const { promptTokens, outputTokens, promptNs, outputNs } = usage
   const { promptChars, images } = request.facts
   if (promptTokens !== undefined) {
-    deps.ratios.learn(request.name.key, { promptChars, images, promptTokens })
+    const countsWhole = countsWholePrompts(deps.versionOf(upstream.worker))
+    deps.ratios.learn(request.name.key, { promptChars, images, promptTokens, countsWhole })
   }
   const streamMs =
     request.facts.stream && active.firstByteAt !== undefined && result.chunks > 1
