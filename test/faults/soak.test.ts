@@ -4,6 +4,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { Fault } from '../../src/cli/simulator/worker.ts'
 import { DIALECT_CASES } from '../support/dialect-cases.ts'
 import { startRig } from '../support/rig.ts'
@@ -46,6 +48,15 @@ const FAULTS: readonly Fault[] = [
   { kind: 'silent_after_headers', times: 2, path: '/api/generate' },
 ]
 
+setFlagsFromString('--expose-gc')
+const collect: unknown = runInNewContext('gc')
+
+/** What is still held: gateway, workers and clients of the run are one process here. */
+function heapAfterGc(): number {
+  if (typeof collect === 'function') collect()
+  return process.memoryUsage().heapUsed
+}
+
 type Random = (below: number) => number
 
 function seeded(seed: number): Random {
@@ -77,8 +88,13 @@ async function oneRequest(rig: Rig, random: Random, tally: Tally): Promise<void>
     const body = { ...dialect.body(model), stream, user: `user-${random(7)}` }
     const answer = await rig.post(dialect.path, body, { signal: leave.signal })
     const text = await answer.text()
-    if (answer.status !== 200) tally.refused += 1
-    else if (stream ? dialect.whole.test(text) : /^\{.*\}\s*$/s.test(text)) tally.whole += 1
+    if (answer.status !== 200) {
+      tally.refused += 1
+      // As clients do that are told to come back later.
+      await new Promise((resolve) => setTimeout(resolve, 100 + random(200)))
+    }
+    if (answer.status !== 200) return
+    if (stream ? dialect.whole.test(text) : /^\{.*\}\s*$/s.test(text)) tally.whole += 1
     else if (dialect.broken.test(text) || /"error"/.test(text)) tally.told += 1
     else tally.unexplained.push(`${dialect.name} ${stream}: ${text.slice(-200)}`)
   } catch (error) {
@@ -94,7 +110,7 @@ async function flipFaults(rig: Rig, random: Random, running: () => boolean): Pro
     const sim = rig.sims[random(rig.sims.length)]
     const fault = FAULTS[random(FAULTS.length)]
     if (sim !== undefined && fault !== undefined) await sim.faults.add(fault)
-    await new Promise((resolve) => setTimeout(resolve, 40 + random(120)))
+    await new Promise((resolve) => setTimeout(resolve, 60 + random(200)))
     if (random(4) === 0) await sim?.faults.clear()
   }
 }
@@ -122,7 +138,7 @@ test(
     const client = async (): Promise<void> => {
       while (running()) {
         sent += 1
-        if (sent === Math.floor(REQUESTS / 4)) settled = process.memoryUsage().rss
+        if (sent === Math.floor(REQUESTS / 4)) settled = heapAfterGc()
         await oneRequest(rig, random, tally)
         rig.log.length = 0 // the log of a hundred thousand requests is not what is measured
       }
@@ -149,12 +165,12 @@ test(
       timeoutMs: 10_000,
       what: 'every worker is up again',
     })
-    const grownMiB = (process.memoryUsage().rss - settled) / 2 ** 20
+    const grownMiB = (heapAfterGc() - settled) / 2 ** 20
     const seconds = (performance.now() - begun) / 1000
     console.log(
       `soak: ${sent} requests in ${seconds.toFixed(0)} s, ${tally.whole} whole, ${tally.told} told in band, ${tally.refused} refused, ${tally.left} left, ${grownMiB.toFixed(0)} MiB grown after the first quarter, seed ${SEED}`,
     )
     assert.ok(tally.whole > sent / 3, 'most were served')
-    if (FULL) assert.ok(grownMiB < 150, `flat memory, not ${grownMiB} MiB more`)
+    assert.ok(grownMiB < 100, `flat memory, not ${grownMiB} MiB more`)
   },
 )
