@@ -74,6 +74,7 @@ export class NvidiaSmi {
   #wanted = false
   #wantsMig = false
   #run: Run | undefined
+  #listing: ChildProcess | undefined
   #restart: Timer | undefined
   #pauseMs = 0
   #leftBehind = 0
@@ -114,6 +115,7 @@ export class NvidiaSmi {
     this.#wanted = false
     this.#restart?.cancel()
     this.#end(this.#run)
+    if (this.#listing !== undefined) leave(this.#listing)
     this.#gpus = []
     this.#pauseMs = 0
     this.#become({ kind: 'off' })
@@ -242,9 +244,7 @@ export class NvidiaSmi {
     run.ended = true
     run.watchdog.cancel()
     run.tickEnd?.cancel()
-    run.child.kill('SIGKILL')
-    run.child.stdout?.destroy()
-    run.child.stderr?.destroy()
+    leave(run.child)
     if (this.#run === run) this.#run = undefined
   }
 
@@ -254,7 +254,8 @@ export class NvidiaSmi {
     const options = { env: definedOnly(env), timeout: LISTING_MS, maxBuffer: LISTING_BYTES }
     const { promise, resolve } = Promise.withResolvers<string>()
     // What is not listed is missing, and the worker that names it says so.
-    execFile('nvidia-smi', ['-L'], options, (_error, stdout) => resolve(stdout))
+    const child = execFile('nvidia-smi', ['-L'], options, (_error, stdout) => resolve(stdout))
+    this.#listing = child
     this.#migParents = parseMigParents(await promise)
     onChange()
   }
@@ -262,6 +263,14 @@ export class NvidiaSmi {
   #become(state: NvidiaState): void {
     this.#state = state
   }
+}
+
+/** Ends a process without waiting for it: its pipes keep nothing alive any more. */
+function leave(child: ChildProcess): void {
+  child.kill('SIGKILL')
+  child.stdout?.destroy()
+  child.stderr?.destroy()
+  child.unref()
 }
 
 function definedOnly(env: NvidiaDeps['env']): NodeJS.ProcessEnv {
