@@ -7,6 +7,7 @@ import type { Clock } from './clock.ts'
 import { readListenAddress } from './config/address.ts'
 import type { ListenAddress } from './config/address.ts'
 import type { LoadedConfig } from './config/load.ts'
+import { needsKeys } from './config/needs-keys.ts'
 import { ConfigReload } from './config/reload.ts'
 import { storagePaths } from './config/storage-paths.ts'
 import type { StoragePaths } from './config/storage-paths.ts'
@@ -25,9 +26,12 @@ import { TraceSink } from './observe/trace-sink.ts'
 import { ogwJson } from './fleet/telemetry/ogw-json.ts'
 import { ParserPool } from './proxy/parser-pool.ts'
 import type { ClientServer } from './proxy/server.ts'
+import { StartError } from './start-error.ts'
 import { WorkerPerformance } from './state/worker-performance.ts'
 import { openAdmin, readOperatorState } from './wiring/admin.ts'
 import type { OperatorState } from './wiring/admin.ts'
+import { openAccess } from './wiring/access.ts'
+import type { AccessState } from './wiring/access.ts'
 import { makeClientServer } from './wiring/client-side.ts'
 import { inferenceDeps } from './wiring/inference.ts'
 import { makeParts } from './wiring/parts.ts'
@@ -52,6 +56,8 @@ export interface Gateway {
   /** Resolves once every worker has been probed for the first time. */
   readonly ready: Promise<void>
   readonly parts: GatewayParts
+  /** Keys and tenants. */
+  readonly access: AccessState
   /**
    * Takes no new requests, lets running ones end within `drain_timeout`, then ends everything.
    * Called again it ends at once.
@@ -88,6 +94,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     opsAddress,
     ready,
     parts,
+    access: assembly.access,
     reload() {
       const result = rooms.admin?.reload()
       if (result?.ok === true) log.event('config.reloaded', { keys: result.keys.join(', ') })
@@ -104,6 +111,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
 interface Assembly {
   parts: GatewayParts
+  access: AccessState
   operators: OperatorState
   rooms: Rooms
   state: GatewayState
@@ -133,7 +141,9 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
       log.setLevel(level)
     },
   })
-  const parts = makeParts({ config: () => reload.config, log, events, clock, env })
+  const access = openAccess({ paths, clock, log, config: () => reload.config })
+  refuseOpenListener(access)
+  const parts = makeParts({ config: () => access.config(), log, events, clock, env })
   const operators = readOperatorState(parts, paths)
   placeAndDrain(operators)
   const state: GatewayState = { draining: false, ready: false, reload }
@@ -151,7 +161,7 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
   const parsers = new ParserPool()
   const inference = inferenceDeps(parts, { parsers, observer: createObserver(log, sinks) })
   const rooms: Rooms = {
-    server: makeClientServer(parts, log, inference),
+    server: makeClientServer(parts, log, { inference, gatekeeper: access.gatekeeper }),
     ops: createOpsServer({
       metrics,
       notReady: () => notReady(state),
@@ -166,7 +176,15 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
     }),
     admin: undefined,
   }
-  return { parts, operators, rooms, state, reload, events, log, paths }
+  return { parts, access, operators, rooms, state, reload, events, log, paths }
+}
+
+/** Throws StartError: whoever opens a listener to others says so, or has keys. */
+function refuseOpenListener({ config, keys }: AccessState): void {
+  const { auth, listen } = config()
+  if (auth.mode !== 'auto' || !needsKeys({ auth, listen }) || keys.anyUsable) return
+  const message = `others can reach ${listen}, and there is no key yet. Start with "listen" on 127.0.0.1 and make one with \`ogw keys create\`; or write "auth": {"mode": "keys"}, and nobody is served until there is one; or write "auth": {"mode": "open"} to serve everyone`
+  throw new StartError(message, 78)
 }
 
 /** A folder that cannot be made starts nothing less: each edit says then why it is refused. */

@@ -15,7 +15,6 @@ export interface Findings {
 export function crossChecks(parts: SoundParts, localHosts: ReadonlySet<string>): Findings {
   return {
     problems: [
-      ...openListener(parts),
       ...sameListener(parts),
       ...parts.workers.flatMap((worker, index) => ownAddress(parts, worker, index)),
       ...parts.workers.flatMap(doubledHeaders),
@@ -35,18 +34,6 @@ export function crossChecks(parts: SoundParts, localHosts: ReadonlySet<string>):
       ...parts.fallbacks.flatMap((rule, index) => deadFallback(parts, rule, index)),
     ],
   }
-}
-
-function openListener({ listen, authMode }: SoundParts): Problem[] {
-  const address = readListenAddress(listen ?? '')
-  if (address === undefined || isLoopback(address.host) || authMode === 'open') return []
-  return [
-    {
-      path: 'listen',
-      message: 'others can reach this address and keys are not built yet',
-      suggestion: 'write "auth": {"mode": "open"} to serve everyone, or listen on 127.0.0.1',
-    },
-  ]
 }
 
 function sameListener({ listen, opsListen }: SoundParts): Problem[] {

@@ -18,19 +18,9 @@ export interface NotBuiltYet {
 }
 
 export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
-  { path: 'auth.mode', part: 'keys', works: ['open'] },
-  { path: 'auth.anonymous', part: 'keys' },
-  { path: 'auth.trust_identity_headers', part: 'actors' },
-  { path: 'auth.openwebui_jwt_secret', part: 'actors' },
-  { path: 'tenants[].name', part: 'tenants', works: ['default'] },
-  { path: 'tenants[].weight', part: 'tenants' },
-  { path: 'tenants[].max_in_flight', part: 'tenants' },
   { path: 'tenants[].credits', part: 'credits' },
   { path: 'tenants[].actor_credits', part: 'credits' },
   { path: 'tenants[].credit_window', part: 'credits' },
-  { path: 'tenants[].allowed_models', part: 'model access lists' },
-  { path: 'tenants[].denied_models', part: 'model access lists' },
-  { path: 'tenants[].priority', part: 'tenants' },
 ]
 
 /** A problem for each value of the written config that would have no effect yet. */

@@ -180,10 +180,11 @@ export const Auth = z.strictObject({
       '`auto`: no key needed on a loopback listener, keys on any other; `keys`: always; `open`: never.',
   }),
   anonymous: z
-    .array(z.enum(['version']))
+    .array(z.enum(['version', 'tags', 'show', 'models', 'ps']))
     .default(['version'])
     .meta({
-      description: 'What may be asked without a key where keys are needed.',
+      description:
+        'What may be asked without a key where keys are needed: some clients look for models before they send one.',
     }),
   trust_identity_headers: z.boolean().default(false).meta({
     description:

@@ -43,6 +43,7 @@ export function sendAnswer({ req, res, answerHeaders }: RequestContext, answer: 
 export function sendFailure(ctx: RequestContext, form: ErrorForm, error: GatewayError): void {
   const headers: OutgoingHttpHeaders = { 'content-type': form.contentType }
   if (error.retryAfterS !== undefined) headers['retry-after'] = String(error.retryAfterS)
+  if (error.status === 401) headers['www-authenticate'] = 'Bearer'
   if (error.fault.code === 'credits_spent') headers['x-should-retry'] = 'false'
   sendAnswer(ctx, { status: error.status, headers, body: form.body(error, ctx.id) })
 }

@@ -31,7 +31,7 @@ export function askOf(request: InferenceRequest, waits: Around): Ask {
     cost: Math.max(1, estimateTokens(facts) + (facts.outputTokens ?? UNKNOWN_OUTPUT_TOKENS)),
     tenant: identity.tenant,
     actor: identity.actor,
-    priority: facts.background ? 'background' : 'interactive',
+    priority: facts.background || identity.background ? 'background' : 'interactive',
     affinity: identity.session ?? hashOf(facts.conversation),
     keepsAlive: facts.keepAlive !== undefined,
     waitUntil: waits.receivedAt + deadlineMs,

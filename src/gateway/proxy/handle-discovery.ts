@@ -2,13 +2,15 @@
 // No request here waits for anything. Lists are kept as bytes until what they are made of changes.
 
 import type { OutgoingHttpHeaders } from 'node:http'
+import type { ModelAccess } from '../access/visitor.ts'
 import type { Clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
-import type { Installed, Worker } from '../fleet/worker.ts'
+import type { Installed, LoadedModel, Worker } from '../fleet/worker.ts'
 import type { ParsedName } from '../policy/model-name.ts'
 import { sendAnswer } from './answer.ts'
 import { listWarning, lowestVersion, mergedInstalled, mergedLoaded } from './merged-models.ts'
 import { modelList, modelObject, psRow, shownWorkers, tagsRow } from './merged-models.ts'
+import { allowedRows } from './allowed-rows.ts'
 import type { RequestContext } from './request-context.ts'
 import type { DiscoveryRoute } from './routes.ts'
 
@@ -53,11 +55,17 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
     placement,
   ])
   const shown = (): readonly Worker[] => shownWorkers(deps.workers(), deps.clock.mono())
-  const tags = bytesOf(installed, (rows) => ({ models: [...rows.values()].map(tagsRow) }), '')
-  const models = listedModels(deps, installed)
-  const ps = bytesOf(loaded, (rows) => ({ models: [...rows.values()].map(psRow) }), '')
+  const tags = bytesOf(
+    (rows: ReadonlyMap<string, Installed>) => ({ models: [...rows.values()].map(tagsRow) }),
+    '',
+  )
+  const models = listedModels(deps)
+  const ps = bytesOf(
+    (rows: ReadonlyMap<string, LoadedModel>) => ({ models: [...rows.values()].map(psRow) }),
+    '',
+  )
 
-  function part(name: DiscoveryRoute): Part {
+  function part(name: DiscoveryRoute, access: ModelAccess): Part {
     switch (name) {
       case 'root':
         return { type: TEXT, body: RUNNING, merged: false }
@@ -72,24 +80,27 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
       case 'recommendations':
         return { type: NATIVE, body: NO_RECOMMENDATIONS, merged: false }
       case 'tags':
-        return { type: NATIVE, body: tags(shown()), merged: true }
+        return { type: NATIVE, body: tags(allowedRows(installed(shown()), access)), merged: true }
       case 'ps':
-        return { type: NATIVE, body: ps(shown()), merged: true }
+        return { type: NATIVE, body: ps(allowedRows(loaded(shown()), access)), merged: true }
       case 'models':
-        return { type: V1, body: models(shown()), merged: true }
+        return { type: V1, body: models(allowedRows(installed(shown()), access)), merged: true }
     }
   }
 
   return {
     handle(ctx, name) {
-      const { type, body, merged } = part(name)
+      const { type, body, merged } = part(name, ctx.visitor.models)
       const headers: OutgoingHttpHeaders = { 'content-type': type }
       const warning = merged ? listWarning(deps.workers()) : undefined
       if (warning !== undefined) headers['x-ogw-warning'] = warning
       sendAnswer(ctx, { status: 200, headers, body })
     },
     handleModel(ctx, id) {
-      const row = findInstalled(installed(shown()), deps.readName(id))
+      const row = findInstalled(
+        allowedRows(installed(shown()), ctx.visitor.models),
+        deps.readName(id),
+      )
       const body = `${JSON.stringify(modelObject(id, row))}\n`
       sendAnswer(ctx, { status: 200, headers: { 'content-type': V1 }, body })
     },
@@ -97,19 +108,16 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
 }
 
 /** With the aliases before the models; made again also when other aliases are configured. */
-function listedModels(
-  deps: DiscoveryDeps,
-  installed: Of<ReadonlyMap<string, Installed>>,
-): Of<Buffer> {
+function listedModels(deps: DiscoveryDeps): (rows: ReadonlyMap<string, Installed>) => Buffer {
   let of: Readonly<Record<string, string>> | undefined
-  let bytes: Of<Buffer> | undefined
-  return (workers) => {
+  let bytes: ((rows: ReadonlyMap<string, Installed>) => Buffer) | undefined
+  return (rows) => {
     const aliases = deps.aliases()
     if (bytes === undefined || of !== aliases) {
       of = aliases
-      bytes = bytesOf(installed, (rows) => modelList(withAliases(deps, aliases, rows)), '\n')
+      bytes = bytesOf((of: typeof rows) => modelList(withAliases(deps, aliases, of)), '\n')
     }
-    return bytes(workers)
+    return bytes(rows)
   }
 }
 
@@ -148,14 +156,9 @@ function remembered<T>(build: Of<T>, inputsOf: (worker: Worker) => readonly unkn
   }
 }
 
-function bytesOf<T extends object>(
-  rows: Of<T>,
-  shape: (value: T) => object,
-  end: string,
-): Of<Buffer> {
+function bytesOf<T extends object>(shape: (value: T) => object, end: string): (value: T) => Buffer {
   const made = new WeakMap<T, Buffer>()
-  return (workers) => {
-    const value = rows(workers)
+  return (value) => {
     const known = made.get(value)
     if (known !== undefined) return known
     const bytes = Buffer.from(JSON.stringify(shape(value)) + end)

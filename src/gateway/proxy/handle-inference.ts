@@ -1,5 +1,6 @@
 // The whole life of one inference request, from its first header to its last byte.
 
+import { permitModel } from '../access/visitor.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { traceContextOf } from '../observe/trace-context.ts'
@@ -79,6 +80,7 @@ function fallbackOf(
   if (obstacle === undefined || request.means === 'fallback') return undefined
   const name = fallbackFor(deps.config().fallbacks, request.name, obstacle)
   if (name === undefined) return undefined
+  permitModel(request.ctx.visitor, name)
   deps.notice('model.fallback', { model: request.name.key, use: name.key })
   request.ctx.answerHeaders['x-ogw-model-fallback'] = encodeURI(name.display)
   return { ...request, name, means: 'fallback' }
@@ -111,6 +113,7 @@ async function readRequest(
   const meant = resolveModel(deps.config().aliases, facts.model)
   if (!meant.ok) throw new GatewayError({ code: 'invalid_request', detail: meant.reason })
   const { name } = meant
+  permitModel(ctx.visitor, name)
   const means = meant.aliased ? 'alias' : 'itself'
   return { ...body, ctx, dialect, facts, name, means, identity: deps.identify(ctx, facts) }
 }

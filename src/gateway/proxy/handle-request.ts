@@ -1,8 +1,10 @@
 // The front desk: every request passes the guard, gets its CORS headers, and goes to the handler
 // of its route. What is refused here never reaches a worker.
 
+import type { RouteNeed } from '../access/gatekeeper.ts'
 import { guardRequest, originHeaders, preflightHeaders } from '../access/http-guard.ts'
 import type { GuardRules } from '../access/http-guard.ts'
+import type { Visitor } from '../access/visitor.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { sendAnswer, sendFailure } from './answer.ts'
@@ -11,12 +13,15 @@ import { accountRefusal, baseUrlHint, managementRefusal } from './refusals.ts'
 import type { RequestContext } from './request-context.ts'
 import { findRoute } from './routes.ts'
 import type { DiscoveryRoute, Route } from './routes.ts'
+import { needOf } from './route-needs.ts'
 
 type Handled = void | Promise<void>
 
 export interface RequestDeps {
   /** The rules as the config has them now. */
   guard(): GuardRules
+  /** Who asks; throws GatewayError where the request may not come in. */
+  admit(ctx: RequestContext, need: RouteNeed): Visitor
   handleInference(ctx: RequestContext, dialect: Dialect): Handled
   handleDiscovery(ctx: RequestContext, name: DiscoveryRoute): Handled
   handleModel(ctx: RequestContext, id: string): Handled
@@ -31,6 +36,7 @@ export async function handleRequest(deps: RequestDeps, ctx: RequestContext): Pro
   const match = findRoute(method, ctx.path)
   switch (match.found) {
     case 'route':
+      letIn(deps, ctx, match.route)
       await handleRoute(deps, ctx, match.route)
       return
     case 'other_method':
@@ -58,6 +64,12 @@ function passGuard(rules: GuardRules, ctx: RequestContext): boolean {
   const requested = headers['access-control-request-headers']
   sendAnswer(ctx, { status: 204, headers: preflightHeaders(origin, requested), body: '' })
   return false
+}
+
+/** Throws GatewayError. A route without a need is open to whoever reaches the listener. */
+function letIn(deps: RequestDeps, ctx: RequestContext, route: Route): void {
+  const need = needOf(route)
+  if (need !== undefined) ctx.visitor = deps.admit(ctx, need)
 }
 
 function handleRoute(deps: RequestDeps, ctx: RequestContext, route: Route): Handled {

@@ -1,6 +1,7 @@
 // POST /api/show: one model's card, from the first worker in config order that has it and may run
 // it. Clients ask it once per model and many times, so the answer comes from a cache.
 
+import { permitModel } from '../access/visitor.ts'
 import { field } from '../dialects/json-fields.ts'
 import type { JsonRecord } from '../dialects/json-fields.ts'
 import { GatewayError } from '../errors.ts'
@@ -33,6 +34,7 @@ const RETRY_AFTER_S = 5
 export async function handleShow(deps: ShowDeps, ctx: RequestContext): Promise<void> {
   const body = await deps.readJson(ctx)
   const name = modelOf(body, deps)
+  permitModel(ctx.visitor, name)
   const verbose = field(body, 'verbose') === true
   const silent: WorkerReason[] = []
   let missing = false

@@ -2,6 +2,7 @@
 // a test's rig gives its own.
 
 import type { Dispatcher } from 'undici'
+import type { Identity } from '../access/identity.ts'
 import type { Admission, Ask } from '../admission/ask.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
@@ -39,13 +40,6 @@ export type LoadResult =
   | { ok: true }
   /** `absent`: it does not answer; `refused`: it says that it cannot. */
   | { ok: false; why: 'absent' | 'refused'; error: string }
-
-export interface Identity {
-  tenant: string
-  actor: string
-  /** The client's session; undefined = the conversation's beginning decides. */
-  session: string | undefined
-}
 
 export interface InferenceDeps {
   clock: Clock

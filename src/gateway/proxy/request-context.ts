@@ -2,6 +2,7 @@
 // goes. Made by server.ts for each request, never shared between two.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Visitor } from '../access/visitor.ts'
 
 export interface RequestContext {
   /** The gateway's own id; a client's x-request-id is never taken for it. */
@@ -19,6 +20,8 @@ export interface RequestContext {
   readonly query: string
   /** The key of `/k/<key>/…`, decoded. A secret: for access alone, never for a log. */
   readonly pathKey: string | undefined
+  /** Who sent it: nobody until the front desk has looked. */
+  visitor: Visitor
   /** Monotonic time at which the head of the request was complete. */
   readonly startedAt: number
   /**

@@ -23,7 +23,7 @@ export function sentAs(
   ask: Ask,
 ): SentAs {
   const { facts, means } = request
-  const warnings = [...deps.warnings(worker, ask)]
+  const warnings = [...request.identity.warnings, ...deps.warnings(worker, ask)]
   const edits: BodyEdits = { model: modelFor(deps, request, worker) }
   if (facts.keepAlive !== undefined) {
     edits.keepAlive = governKeepAlive(deps.config().keep_alive, keepAliveNs(facts.keepAlive))

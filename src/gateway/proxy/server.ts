@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { NOBODY } from '../access/visitor.ts'
 import type { Clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import { sendFailure } from './answer.ts'
@@ -108,6 +109,7 @@ function contextOf(
     req,
     res,
     ...readTarget(req.url ?? '/'),
+    visitor: NOBODY,
     startedAt: clock.mono(),
     acceptBody() {
       if (waits && !res.headersSent) res.writeContinue()

@@ -1,5 +1,6 @@
 // The clients' side of the gateway: which handler answers what, and what each is given.
 
+import type { Gatekeeper } from '../access/gatekeeper.ts'
 import { guardRulesOf } from '../access/guard-rules.ts'
 import type { GuardRules } from '../access/http-guard.ts'
 import { isLoopback, readListenAddress } from '../config/address.ts'
@@ -23,7 +24,7 @@ import type { GatewayParts } from './parts.ts'
 export function makeClientServer(
   parts: GatewayParts,
   log: Log,
-  inference: InferenceDeps,
+  { inference, gatekeeper }: { inference: InferenceDeps; gatekeeper: Gatekeeper },
 ): ClientServer {
   const { clock, fleet, infos, config } = parts
   const workers = (): readonly Worker[] => fleet.workers()
@@ -34,6 +35,8 @@ export function makeClientServer(
   const guard = guardRules(config)
   const deps: RequestDeps = {
     guard,
+    admit: ({ req: { headers, method = 'GET' }, path, query, pathKey }, need) =>
+      gatekeeper.admit({ headers, method, path, query, pathKey }, need),
     handleInference: (ctx, dialect) => handleInference(inference, ctx, dialect),
     handleDiscovery: (ctx, name) => discovery.handle(ctx, name),
     handleModel: (ctx, id) => discovery.handleModel(ctx, id),

@@ -51,7 +51,11 @@ export function inferenceDeps(parts: GatewayParts, { parsers, observer }: Shared
     spelling: (name, key) => spellingOn(fleet.worker(name), key),
     classify,
     errorText: (body) => errorMessage(body) ?? body.slice(0, MAX_ERROR_TEXT),
-    identify: (ctx, facts) => identityOf(ctx.req.headers, facts),
+    identify: (ctx, facts) =>
+      identityOf(ctx.req.headers, facts, ctx.visitor, {
+        jwtSecret: config().auth.openwebui_jwt_secret,
+        now: clock.now(),
+      }),
     unload: (request) =>
       unloadEverywhere(
         {

@@ -216,10 +216,6 @@ const PROBLEMS: [config: unknown, text: string][] = [
     'admin.mode: write octal rights that the owner can use, as in "0660"',
   ],
   [{ listen: '11435' }, 'listen: write host and port, as in "127.0.0.1:11435" or "[::1]:11435"'],
-  [
-    { listen: '0.0.0.0:11435' },
-    'listen: others can reach this address and keys are not built yet (write "auth": {"mode": "open"} to serve everyone, or listen on 127.0.0.1)',
-  ],
   [{ ops_listen: '127.0.0.1:11435' }, 'ops_listen: is the same address as "listen"'],
   [{ workers: [] }, 'workers: a gateway needs at least one worker'],
   [{ workers: [{ url: 'http://w' }] }, 'workers[0].name: is missing'],

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
+import { NOBODY } from '../../../src/gateway/access/visitor.ts'
 import { compileOrigins } from '../../../src/gateway/access/http-guard.ts'
 import { GatewayError } from '../../../src/gateway/errors.ts'
 import type { Worker } from '../../../src/gateway/fleet/worker.ts'
@@ -74,6 +75,7 @@ async function startRig(workers: readonly Worker[], show?: ShowDeps['show']): Pr
             isOwnAddress: () => false,
             origins: compileOrigins([]),
           }),
+          admit: () => NOBODY,
           handleInference: (inference, dialect) =>
             sendAnswer(inference, { status: 200, headers: {}, body: dialect.name }),
           handleDiscovery: (discovered, name) => discovery.handle(discovered, name),

@@ -1,0 +1,157 @@
+// What operators set for tenants at run time: field by field over the config, and kept over
+// restarts. A tenant may exist here alone.
+
+import { z } from 'zod'
+import { Config } from '../config/schema.ts'
+import { Document } from './document.ts'
+import type { DocumentOptions } from './document.ts'
+
+export type TenantSettings = Config['tenants'][number]
+
+/** Fields that are set; durations in milliseconds, as they are in a parsed config. */
+export type TenantEdit = Partial<Omit<TenantSettings, 'name'>>
+
+const Stored = z.strictObject({
+  name: z.string().min(1),
+  weight: z.number().gt(0).optional(),
+  max_in_flight: z.int().min(0).optional(),
+  credits: z.int().min(0).optional(),
+  actor_credits: z.int().min(0).optional(),
+  credit_window: z.number().min(60_000).optional(),
+  allowed_models: z.array(z.string()).optional(),
+  denied_models: z.array(z.string()).optional(),
+  priority: z.enum(['interactive', 'background']).optional(),
+})
+type Stored = z.infer<typeof Stored>
+
+const TenantsDocument = z.strictObject({
+  version: z.literal(1),
+  revision: z.int().min(0),
+  tenants: z.array(Stored),
+})
+type TenantsDocument = z.infer<typeof TenantsDocument>
+
+export const DEFAULT_TENANT = 'default'
+
+export class TenantsState {
+  readonly #document: Document<TenantsDocument>
+  #changing: Promise<unknown> = Promise.resolve()
+  #lastActor = ''
+  #merged:
+    | { config: Config['tenants']; stored: TenantsDocument; all: Config['tenants'] }
+    | undefined
+
+  /** Throws StartError where the file is broken. */
+  constructor(file: string, options: Pick<DocumentOptions<TenantsDocument>, 'disk'> = {}) {
+    this.#document = new Document({
+      file,
+      schema: TenantsDocument,
+      empty: { version: 1, revision: 0, tenants: [] },
+      remedy: 'move it away to start with the tenants of the config',
+      ...options,
+    })
+  }
+
+  get revision(): number {
+    return this.#document.value.revision
+  }
+
+  get error(): string | undefined {
+    return this.#document.error
+  }
+
+  /** Who changed the document last in this run; empty before anybody did. */
+  get lastActor(): string {
+    return this.#lastActor
+  }
+
+  /** Fields that were set at run time, undefined where there are none. */
+  overridden(name: string): TenantEdit | undefined {
+    const found = this.#document.value.tenants.find((tenant) => sameName(tenant.name, name))
+    if (found === undefined) return undefined
+    const { name: _name, ...edit } = found
+    return defined(edit)
+  }
+
+  /** The config's tenants, `default` among them, with what was set over them. The same array while
+   * nothing changes. */
+  effective(config: Config['tenants']): Config['tenants'] {
+    const stored = this.#document.value
+    if (this.#merged?.config !== config || this.#merged.stored !== stored) {
+      this.#merged = { config, stored, all: merge(config, stored.tenants) }
+    }
+    return this.#merged.all
+  }
+
+  /** Sets fields, as one change; `check` sees the newest state and may throw. */
+  set(
+    name: string,
+    edit: TenantEdit,
+    { actor, check }: { actor: string; check(): void },
+  ): Promise<void> {
+    const done = this.#changing.then(async () => {
+      check()
+      const before = this.#document.value
+      const known = before.tenants.find((tenant) => sameName(tenant.name, name))
+      const next = { ...(known ?? { name }), ...edit }
+      const others = before.tenants.filter((tenant) => tenant !== known)
+      await this.#document.save({
+        version: 1,
+        revision: before.revision + 1,
+        tenants: [...others, next],
+      })
+      this.#lastActor = actor
+    })
+    this.#changing = done.catch(() => {}) // told to its own caller; the next one has its own try
+    return done
+  }
+}
+
+export function sameName(a: string, b: string): boolean {
+  return a === b || folded(a) === folded(b)
+}
+
+function folded(name: string): string {
+  return name.normalize('NFC').toLowerCase()
+}
+
+function merge(config: Config['tenants'], stored: readonly Stored[]): Config['tenants'] {
+  const names = [
+    ...config.map(({ name }) => name),
+    DEFAULT_TENANT,
+    ...stored.map(({ name }) => name),
+  ]
+  const all = new Map<string, TenantSettings>()
+  for (const name of names) {
+    if (all.has(folded(name))) continue
+    const base = config.find((tenant) => sameName(tenant.name, name)) ?? plainTenant(name)
+    const over = stored.find((tenant) => sameName(tenant.name, name))
+    all.set(folded(name), { ...base, ...defined(over ?? {}), name: base.name })
+  }
+  return [...all.values()]
+}
+
+/** A tenant of which nothing is written. */
+export function plainTenant(name: string): TenantSettings {
+  const [tenant] = Config.shape.tenants.parse([{ name }])
+  if (tenant === undefined) throw new TypeError('a list of one tenant has one')
+  return tenant
+}
+
+/** Checks settings as the config would: limits and patterns in one place. Undefined = they are good. */
+export function tenantProblem(tenant: TenantSettings): string | undefined {
+  const written = { ...tenant, credit_window: `${tenant.credit_window}ms` }
+  const parsed = Config.shape.tenants.safeParse([written])
+  if (parsed.success) return undefined
+  return parsed.error.issues
+    .map(({ path, message }) => `${path.slice(1).join('.')}: ${message}`)
+    .join('; ')
+}
+
+/** Without the fields that are undefined: spread over others they would erase them. */
+function defined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- filtered in the same line
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }
+}

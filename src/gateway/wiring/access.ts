@@ -1,0 +1,53 @@
+// Who may ask: keys and tenants as they are on disk, the config with them in force, and the
+// gatekeeper in front of every request.
+
+import { Gatekeeper } from '../access/gatekeeper.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/schema.ts'
+import { needsKeys } from '../config/needs-keys.ts'
+import type { StoragePaths } from '../config/storage-paths.ts'
+import type { Log } from '../observe/log.ts'
+import { KeysState } from '../state/keys-state.ts'
+import { TenantsState } from '../state/tenants-state.ts'
+
+export interface AccessState {
+  keys: KeysState
+  tenants: TenantsState
+  gatekeeper: Gatekeeper
+  /** The running config, its tenants as they are in force. The same object while nothing changes. */
+  config(): Config
+}
+
+interface AccessOptions {
+  paths: StoragePaths
+  clock: Clock
+  log: Log
+  config(): Config
+}
+
+/** Throws StartError where a file is broken. */
+export function openAccess({ paths, clock, log, config: written }: AccessOptions): AccessState {
+  const keys = new KeysState(paths.keys_file, { clock })
+  const tenants = new TenantsState(paths.tenants_file)
+  const config = inForce(written, tenants)
+  const gatekeeper = new Gatekeeper({
+    clock,
+    keys,
+    config,
+    needsKeys: () => needsKeys(config()),
+    onRefused: (count) => log.event('auth.refused', { count }),
+  })
+  return { keys, tenants, gatekeeper, config }
+}
+
+function inForce(written: () => Config, state: TenantsState): () => Config {
+  let last: { of: Config; config: Config } | undefined
+  return () => {
+    const of = written()
+    const tenants = state.effective(of.tenants)
+    if (last?.of !== of || last.config.tenants !== tenants) {
+      last = { of, config: { ...of, tenants } }
+    }
+    return last.config
+  }
+}
