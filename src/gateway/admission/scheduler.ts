@@ -70,7 +70,7 @@ export class Scheduler implements Admission {
       const row = judgement.candidates[judgement.choice.index]
       if (row !== undefined && this.#hasRoom(ask)) {
         this.#queue.charge(this.#decider.placeOf(ask))
-        return Promise.resolve(this.#grant(row, judgement, this.#deps.clock.mono()))
+        return Promise.resolve(this.#grant(row, judgement, judgement.rules.now))
       }
       return this.#wait(judgement, signal)
     } catch (error) {

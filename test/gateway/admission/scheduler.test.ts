@@ -58,6 +58,17 @@ test('what finds a slot gets it at once; what finds none waits for it', async ()
   assert.equal(scheduler.waitingCount(), 0)
 })
 
+// A wait is measured from one reading of the clock to another, never to an earlier one: the client
+// is told it in a header, and a histogram cannot take less than nothing.
+test('a request that finds a slot at once has not waited, however long its decision took', async () => {
+  const { scheduler, ask, clock } = schedulerRig([one])
+  const { mono } = clock
+  let late = 0
+  clock.mono = () => mono() + (late += 1)
+  const { queueMs } = await scheduler.request(ask('m:1'), live())
+  assert.equal(queueMs, 0)
+})
+
 test('a lease that is disposed twice gives back one slot', async () => {
   const { scheduler, ask } = schedulerRig([one])
   const first = await scheduler.request(ask('m:1'), live())
