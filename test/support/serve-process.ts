@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { until } from './until.ts'
 
-const MAIN = path.resolve('dist/src/cli/main.js')
+const MAIN = path.join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js')
 
 export interface Serving extends AsyncDisposable {
   url: string
   port: number
+  pid: number
   socket: string
   folder: string
   log: { event: string; [field: string]: unknown }[]
@@ -19,7 +20,10 @@ export interface Serving extends AsyncDisposable {
   ended: Promise<number | null>
 }
 
-/** One worker, `node-1`, unless the config says otherwise. `env` comes on top of this process's. */
+/**
+ * One worker, `node-1`, unless the config says otherwise. `env` comes on top of this process's; `FOLDER` in
+ * it stands for the folder of the gateway.
+ */
 export async function startServing(
   workerUrl: string,
   config: Record<string, unknown> = {},
@@ -41,7 +45,7 @@ export async function startServing(
   )
   const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...inFolder(env, folder) },
   })
   let text = ''
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
@@ -57,6 +61,7 @@ export async function startServing(
   })
   return {
     port,
+    pid: child.pid ?? 0,
     url: `http://127.0.0.1:${port}`,
     socket,
     folder,
@@ -76,4 +81,10 @@ export async function startServing(
 function portOf(log: Serving['log']): number | undefined {
   const listen = log.find(({ event }) => event === 'gateway.started')?.['listen']
   return typeof listen === 'string' ? Number(listen.split(':').at(-1)) : undefined
+}
+
+function inFolder(env: Record<string, string>, folder: string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [name, value.replace('FOLDER', folder)]),
+  )
 }

@@ -10,6 +10,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { JsonRecord } from '../dialects/json-fields.ts'
 import { emptyBody } from '../dialects/request-model.ts'
+import { BodyBytes } from './body-bytes.ts'
 import { parseBody, parseObject } from './parse-body.ts'
 import type { LargeBody, ParserPool } from './parser-pool.ts'
 import type { RequestContext } from './request-context.ts'
@@ -62,13 +63,13 @@ export function readBytes(
   if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes))
   acceptBody()
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  const chunks: Buffer[] = []
-  let length = 0
+  const body = new BodyBytes(announced, maxBytes)
   let over = false
   const timers = coarseTimersOf(clock)
   const silence = {
     dueAt: clock.mono() + BODY_SILENCE_MS,
-    onDue: () => refuse(`the request body stopped after ${length} bytes for ${BODY_SILENCE_MS} ms`),
+    onDue: () =>
+      refuse(`the request body stopped after ${body.length} bytes for ${BODY_SILENCE_MS} ms`),
   }
   timers.watch(silence)
 
@@ -84,9 +85,8 @@ export function readBytes(
   req.on('data', (chunk: Buffer) => {
     if (over) return
     silence.dueAt = clock.mono() + BODY_SILENCE_MS
-    length += chunk.length
-    if (length <= maxBytes) {
-      chunks.push(chunk)
+    if (body.length + chunk.length <= maxBytes) {
+      body.push(chunk)
       return
     }
     done()
@@ -95,16 +95,11 @@ export function readBytes(
   req.once('end', () => {
     if (over) return
     done()
-    resolve(joined(chunks, length))
+    resolve(body.joined())
   })
   // An error on the request is followed by its close.
   req.once('close', () => refuse('the request body ended early'))
   return promise
-}
-
-function joined(chunks: readonly Buffer[], length: number): Buffer {
-  const [only] = chunks
-  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, length)
 }
 
 const decompress = promisify(zstdDecompress)
