@@ -51,7 +51,8 @@ export class RequestBook implements RequestBoard, Demand {
   readonly #active: ActiveList
   readonly #decisionsOf: (id: string) => readonly Decision[]
   readonly #minutes = new Map<number, Map<string, number>>()
-  #ended: TrackedRequest[] = []
+  /** Rows are made when somebody looks, not for each request that ends. */
+  #ended: { record: RequestRecord; at: number }[] = []
   #seconds: Second[] = []
 
   /** `decisionsOf` is the scheduler's memory, which is bounded. */
@@ -63,7 +64,7 @@ export class RequestBook implements RequestBoard, Demand {
 
   /** A request is over: a sink for the observer. */
   done(record: RequestRecord): void {
-    this.#ended.push(this.#endedRow(record))
+    this.#ended.push({ record, at: this.#clock.mono() })
     if (this.#ended.length >= 2 * ENDED_KEPT) this.#ended = this.#ended.slice(-ENDED_KEPT)
     this.#countSecond(record)
     this.#countMinute(record.model)
@@ -71,7 +72,10 @@ export class RequestBook implements RequestBoard, Demand {
 
   list(): readonly TrackedRequest[] {
     const since = this.#clock.mono() - RECENT_MS
-    const recent = this.#ended.slice(-ENDED_KEPT).filter(({ phaseMono }) => phaseMono >= since)
+    const recent = this.#ended
+      .slice(-ENDED_KEPT)
+      .filter(({ at }) => at >= since)
+      .map((ended) => this.#endedRow(ended))
     const active = this.#active.list().map((view) => this.#activeRow(view))
     return [...recent, ...active].toSorted((a, b) => a.enteredMono - b.enteredMono)
   }
@@ -79,7 +83,8 @@ export class RequestBook implements RequestBoard, Demand {
   find(id: string): TrackedRequest | undefined {
     const view = this.#active.list().find((each) => each.id === id)
     if (view !== undefined) return this.#activeRow(view)
-    return this.#ended.findLast((each) => each.id === id)
+    const ended = this.#ended.findLast(({ record }) => record.id === id)
+    return ended && this.#endedRow(ended)
   }
 
   cancel(id: string, operator: string): boolean {
@@ -143,8 +148,7 @@ export class RequestBook implements RequestBoard, Demand {
     }
   }
 
-  #endedRow(record: RequestRecord): TrackedRequest {
-    const now = this.#clock.mono()
+  #endedRow({ record, at: now }: { record: RequestRecord; at: number }): TrackedRequest {
     return {
       id: record.id,
       tenant: record.tenant,
