@@ -55,6 +55,8 @@ const RECORD = {
   id: 'r',
   dialect: 'ollama',
   path: '/api/chat',
+  askedModel: undefined,
+  background: false,
   tenant: 'default',
   actor: '',
   worker: 'node-1',

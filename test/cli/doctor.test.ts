@@ -76,6 +76,9 @@ test('config: a file that differs warns, one that is bad fails', () => {
   const same = { ...status, drift: { ...status.drift, state: 'same' as const, keys: [] } }
   assert.deepEqual(levels(judgeConfigDrift(same)), ['ok'])
   assert.deepEqual(levels(judgeConfigDrift(status)), ['warn'])
+  const broken = { ...status.drift, state: 'differs' as const, keys: [], problems: ['line 3'] }
+  const [told, ...more] = judgeConfigDrift({ ...status, drift: broken })
+  assert.deepEqual([told?.level, told?.message, more], ['fail', 'line 3', []])
   const refused = { ...same, config: { ...same.config, reload_error: 'workers: none' } }
   assert.deepEqual(levels(judgeConfigDrift(refused)), ['fail'])
 })

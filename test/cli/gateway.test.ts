@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
+import type { RequestDetail } from '../../src/gateway/contract/schema/requests.ts'
 import { startRig } from '../support/rig.ts'
 import { run } from '../support/run-cli.ts'
 
@@ -118,6 +119,40 @@ test('a request that waits is seen, explained and cancelled', async () => {
   assert.match(await ogw(`requests show ${id}`), /passed +\d/)
   await ogw(`requests cancel ${id}`)
   assert.match(await answer.text(), /cancelled by an operator \(anna@cli\)/)
+})
+
+test('operators see what was asked for, and what nobody waits for', async () => {
+  const socket = path.join(folder, 'names.sock')
+  const models = ['big:32b', { name: 'small:8b', capabilities: ['completion'] }, 'tools:8b']
+  const messages = [{ role: 'user', content: 'hi' }]
+  await using rig = await startRig({
+    workers: [{ models }],
+    config: {
+      admin: { socket },
+      aliases: { 'gpt-4o': 'big:32b' },
+      fallbacks: [{ model: 'small:*', missing: ['tools'], use: 'tools:8b' }],
+    },
+  })
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
+  const task = [{ role: 'user', content: '### Task:\nGenerate a title' }]
+  const asks: { body: object; row: [string, string | null, string] }[] = [
+    { body: { model: 'GPT-4o', messages }, row: ['big:32b', 'GPT-4o', 'interactive'] },
+    { body: { model: 'small:8b', messages, tools }, row: ['tools:8b', 'small:8b', 'interactive'] },
+    { body: { model: 'Big:32b', messages: task }, row: ['big:32b', null, 'background'] },
+  ]
+  for (const { body, row } of asks) {
+    const answer = await rig.post('/api/chat', body)
+    const id = answer.headers.get('x-request-id') ?? ''
+    const seen = async () => {
+      const { stdout } = await run(['requests', 'show', id, '--json'], { socket })
+      const shown = JSON.parse(stdout) as RequestDetail
+      return [shown.model, shown.asked_model, shown.priority]
+    }
+    assert.deepEqual(await seen(), row, 'while it runs')
+    await answer.text()
+    await rig.quiet()
+    assert.deepEqual(await seen(), row, 'once it is over')
+  }
 })
 
 test('drain and resume: no new request there, and it says so', async () => {

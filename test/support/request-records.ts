@@ -9,6 +9,8 @@ export function aRecord(id: string, model: string): RequestRecord {
     dialect: 'ollama',
     path: '/api/chat',
     model,
+    askedModel: undefined,
+    background: false,
     tenant: 'default',
     actor: '',
     worker: 'node-1',

@@ -144,21 +144,20 @@ export function judgeConfigDrift({ config, drift }: Status): Finding[] {
       ),
     )
   }
-  if (drift.state === 'differs') {
-    findings.push(
-      warn(
-        'config drift',
-        `the file differs from what runs: ${drift.keys.join(', ')}`,
-        'ogw config reload',
-      ),
-    )
-  }
-  if (drift.state === 'unreadable') {
+  if (drift.problems.length > 0) {
     findings.push(
       fail(
         'config drift',
         drift.problems.join('; '),
         'correct the file: a restart would fail with it',
+      ),
+    )
+  } else if (drift.state === 'differs') {
+    findings.push(
+      warn(
+        'config drift',
+        `the file differs from what runs: ${drift.keys.join(', ')}`,
+        'ogw config reload',
       ),
     )
   }

@@ -17,6 +17,8 @@ export interface ActiveView {
   readonly receivedAt: number
   phase: 'reading' | 'waiting' | 'starting' | 'streaming'
   model: string
+  askedModel: string | undefined
+  background: boolean
   tenant: string
   actor: string
   worker: string | undefined
@@ -128,10 +130,10 @@ export class RequestBook implements RequestBoard, Demand {
       actor: view.actor,
       model: view.model,
       modelKey: keyOf(view.model),
-      askedModel: undefined,
+      askedModel: view.askedModel,
       dialect: view.dialect,
       path: view.path,
-      priority: 'interactive',
+      priority: view.background ? 'background' : 'interactive',
       phase,
       worker: view.worker,
       ...this.#entered(view.receivedAt),
@@ -155,10 +157,10 @@ export class RequestBook implements RequestBoard, Demand {
       actor: record.actor,
       model: record.model,
       modelKey: record.model,
-      askedModel: undefined,
+      askedModel: record.askedModel,
       dialect: record.dialect,
       path: record.path,
-      priority: 'interactive',
+      priority: record.background ? 'background' : 'interactive',
       phase: OUTCOMES[record.outcome],
       worker: record.worker,
       ...this.#entered(now - record.durationMs),

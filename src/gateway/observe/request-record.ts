@@ -10,6 +10,9 @@ export interface RequestRecord {
   path: string
   /** Canonical key; empty where the request was not read that far. */
   model: string
+  /** What the client asked for where an alias or a fallback changed it. */
+  askedModel: string | undefined
+  background: boolean
   tenant: string
   actor: string
   worker: string | undefined

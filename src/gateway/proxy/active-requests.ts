@@ -18,6 +18,10 @@ export interface ActiveRequest {
   readonly signal: AbortSignal
   phase: RequestPhase
   model: string
+  /** What the client asked for where an alias or a fallback changed it. */
+  askedModel: string | undefined
+  /** Work that nobody waits for: it queues behind what is interactive. */
+  background: boolean
   tenant: string
   actor: string
   worker: string | undefined
@@ -51,6 +55,8 @@ export class ActiveRequests {
       signal: controller.signal,
       phase: 'reading',
       model: '',
+      askedModel: undefined,
+      background: false,
       tenant: 'default',
       actor: '',
       worker: undefined,

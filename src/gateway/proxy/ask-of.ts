@@ -31,13 +31,18 @@ export function askOf(request: InferenceRequest, waits: Around): Ask {
     cost: Math.max(1, estimateTokens(facts) + (facts.outputTokens ?? UNKNOWN_OUTPUT_TOKENS)),
     tenant: identity.tenant,
     actor: identity.actor,
-    priority: facts.background || identity.background ? 'background' : 'interactive',
+    priority: isBackground(request) ? 'background' : 'interactive',
     affinity: identity.session ?? hashOf(facts.conversation),
     keepsAlive: facts.keepAlive !== undefined,
     waitUntil: waits.receivedAt + deadlineMs,
     enteredAt: waits.receivedAt,
     failed: waits.failed,
   }
+}
+
+/** The client says so by its first message, or whoever it is from only ever does such work. */
+export function isBackground({ facts, identity }: InferenceRequest): boolean {
+  return facts.background || identity.background
 }
 
 type Context = Pick<Ask, 'contextTokens' | 'numCtx'> & { answerTokens: number }

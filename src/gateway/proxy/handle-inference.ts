@@ -7,6 +7,7 @@ import { traceContextOf } from '../observe/trace-context.ts'
 import { fallbackFor, resolveModel } from '../policy/resolve-model.ts'
 import type { Obstacle } from '../policy/resolve-model.ts'
 import type { ActiveRequest } from './active-requests.ts'
+import { isBackground } from './ask-of.ts'
 import { ClientGone } from './active-requests.ts'
 import { sendAnswer, sendFailure } from './answer.ts'
 import { ClientStream } from './client-stream.ts'
@@ -53,6 +54,8 @@ interface Serving {
 async function serve(deps: InferenceDeps, serving: Serving): Promise<Outcome> {
   const { request, active } = serving
   active.model = request.name.key
+  if (request.means === 'alias') active.askedModel = request.facts.model
+  active.background = isBackground(request)
   active.tenant = request.identity.tenant
   active.actor = request.identity.actor
   if (request.facts.kind === 'unload') {
@@ -66,6 +69,7 @@ async function serve(deps: InferenceDeps, serving: Serving): Promise<Outcome> {
     const instead = fallbackOf(deps, request, error)
     if (instead === undefined) throw error
     active.model = instead.name.key
+    active.askedModel = request.facts.model
     return await new InferenceRun(deps, { ...serving, request: instead }).toTheEnd()
   }
 }

@@ -38,6 +38,8 @@ export function recordOf({ outcome, active, request, dialect, now }: RecordInput
     dialect: dialect.name,
     path: active.path,
     model: active.model,
+    askedModel: active.askedModel,
+    background: active.background,
     tenant: active.tenant,
     actor: active.actor,
     worker: active.worker,

@@ -64,15 +64,11 @@ function configCell({ config, drift }: Status): Cell {
   if (config.reload_error !== null) {
     return foreign(`${config.path}: the last reload was refused: ${config.reload_error}`, 'bad')
   }
-  switch (drift.state) {
-    case 'same':
-    case 'no_file':
-      return foreign(`${config.path}, as it runs`)
-    case 'differs':
-      return foreign(`${config.path} differs from what runs: ${drift.keys.join(', ')}`, 'warn')
-    case 'unreadable':
-      return foreign(`${config.path} is not valid now: ${drift.problems.join('; ')}`, 'warn')
+  if (drift.problems.length > 0) {
+    return foreign(`${config.path} is not valid now: ${drift.problems.join('; ')}`, 'warn')
   }
+  if (drift.state !== 'differs') return foreign(`${config.path}, as it runs`)
+  return foreign(`${config.path} differs from what runs: ${drift.keys.join(', ')}`, 'warn')
 }
 
 function trafficInShort(traffic: Status['traffic']): string {

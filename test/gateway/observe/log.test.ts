@@ -121,6 +121,8 @@ const record: RequestRecord = {
   dialect: 'ollama',
   path: '/api/chat',
   model: 'qwen3:8b',
+  askedModel: undefined,
+  background: false,
   tenant: 'default',
   actor: 'anonymous',
   worker: 'node-1',

@@ -30,6 +30,8 @@ const record: RequestRecord = {
   dialect: 'ollama',
   path: '/api/chat',
   model: 'qwen3:8b',
+  askedModel: undefined,
+  background: false,
   tenant: 'tenant-1',
   actor: 'actor-1',
   worker: 'node-1',
