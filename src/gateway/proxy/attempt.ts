@@ -321,7 +321,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
     }
     this.#controller?.abort(new Error('the attempt is over'))
     // The slot is not free before the worker has seen the connection close.
-    this.#options.clock.after(LET_GO_MS, () => this.#result.resolve(result))
+    // A late timer fires before the loop has sent anything: one more turn of it.
+    this.#options.clock.after(LET_GO_MS, () => setImmediate(() => this.#result.resolve(result)))
   }
 }
 
