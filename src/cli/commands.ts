@@ -45,6 +45,20 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async (context) => (await import('./commands/models.ts')).modelsCommand(context),
   },
   {
+    name: 'keys',
+    summary: 'make, list and revoke the keys of clients',
+    group: 'Steer',
+    defaultSubcommand: 'list',
+    load: async (context) => (await import('./commands/keys.ts')).keysCommand(context),
+  },
+  {
+    name: 'tenants',
+    summary: 'see tenants and set their limits',
+    group: 'Steer',
+    defaultSubcommand: 'list',
+    load: async (context) => (await import('./commands/tenants.ts')).tenantsCommand(context),
+  },
+  {
     name: 'requests',
     summary: 'see and cancel requests',
     group: 'Steer',

@@ -7,7 +7,6 @@ import type { Clock } from './clock.ts'
 import { readListenAddress } from './config/address.ts'
 import type { ListenAddress } from './config/address.ts'
 import type { LoadedConfig } from './config/load.ts'
-import { needsKeys } from './config/needs-keys.ts'
 import { ConfigReload } from './config/reload.ts'
 import { storagePaths } from './config/storage-paths.ts'
 import type { StoragePaths } from './config/storage-paths.ts'
@@ -26,11 +25,10 @@ import { TraceSink } from './observe/trace-sink.ts'
 import { ogwJson } from './fleet/telemetry/ogw-json.ts'
 import { ParserPool } from './proxy/parser-pool.ts'
 import type { ClientServer } from './proxy/server.ts'
-import { StartError } from './start-error.ts'
 import { WorkerPerformance } from './state/worker-performance.ts'
 import { openAdmin, readOperatorState } from './wiring/admin.ts'
 import type { OperatorState } from './wiring/admin.ts'
-import { openAccess } from './wiring/access.ts'
+import { openAccess, refuseOpenListener } from './wiring/access.ts'
 import type { AccessState } from './wiring/access.ts'
 import { makeClientServer } from './wiring/client-side.ts'
 import { inferenceDeps } from './wiring/inference.ts'
@@ -177,14 +175,6 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
     admin: undefined,
   }
   return { parts, access, operators, rooms, state, reload, events, log, paths }
-}
-
-/** Throws StartError: whoever opens a listener to others says so, or has keys. */
-function refuseOpenListener({ config, keys }: AccessState): void {
-  const { auth, listen } = config()
-  if (auth.mode !== 'auto' || !needsKeys({ auth, listen }) || keys.anyUsable) return
-  const message = `others can reach ${listen}, and there is no key yet. Start with "listen" on 127.0.0.1 and make one with \`ogw keys create\`; or write "auth": {"mode": "keys"}, and nobody is served until there is one; or write "auth": {"mode": "open"} to serve everyone`
-  throw new StartError(message, 78)
 }
 
 /** A folder that cannot be made starts nothing less: each edit says then why it is refused. */

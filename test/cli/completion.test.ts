@@ -96,6 +96,8 @@ const CASES: readonly [string[], string[]][] = [
       'workers',
       'placement',
       'models',
+      'keys',
+      'tenants',
       'requests',
       'serve',
       'demo',

@@ -20,7 +20,7 @@ test('the commands of examples exist', async () => {
   const docs = await cliDocs()
   const known = new Set([...docs.matchAll(/^## (ogw .*)$/gm)].map(([, name]) => name))
   const examples = [
-    ...docs.matchAll(/^ {2}ogw (?:--context \S+ )?([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/gm),
+    ...docs.matchAll(/^ {2}ogw (?:--context \S+ )?([a-z][a-z-]*)(?: ([a-z][a-z0-9-]*))?/gm),
   ]
   assert.ok(examples.length > 60)
   for (const [line, first, second] of examples) {

@@ -23,6 +23,8 @@ import { EventRing } from '../../src/gateway/observe/event-ring.ts'
 import type { PlacementRules } from '../../src/gateway/policy/placement.ts'
 import type { Disk } from '../../src/gateway/state/disk.ts'
 import { PlacementState } from '../../src/gateway/state/placement-state.ts'
+import { KeysState } from '../../src/gateway/state/keys-state.ts'
+import { TenantsState } from '../../src/gateway/state/tenants-state.ts'
 import { WorkersState } from '../../src/gateway/state/workers-state.ts'
 import { manualClock } from './manual-clock.ts'
 import { installed, loadedModel } from './worker-records.ts'
@@ -46,6 +48,7 @@ export interface RigOptions {
 }
 
 export interface AdminRig extends AsyncDisposable {
+  keys: KeysState
   readonly dir: string
   readonly socket: string
   readonly configFile: string
@@ -123,6 +126,8 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
       ...(options.disk !== undefined && { disk: options.disk }),
     },
   )
+  const keys = new KeysState(paths.keys_file, { clock })
+  const tenants = new TenantsState(paths.tenants_file)
   const drains = new WorkersState(paths.workers_file, {
     clock,
     drain: (worker, draining) => fleet.apply({ type: 'draining', worker, draining }),
@@ -180,6 +185,7 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
     storage: paths,
     probe: async (worker) => void probed.push(worker),
     actions: { ...noActions, ...options.actions },
+    access: { keys, state: tenants, tenants: () => tenants.effective(reload.config.tenants) },
     prefer: () => 'node-1',
     explain:
       options.explain ??
@@ -205,6 +211,7 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
     admin,
     active,
     cancelled,
+    keys,
     probed,
     bugs,
     book,

@@ -35,7 +35,7 @@ export function pathsOf({ file, text }: Page): string[] {
 }
 
 const CODE = /```[^]*?```|`[^`\n]+`/g
-const COMMAND = /(?<![\w/.-])ogw ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/g
+const COMMAND = /(?<![\w/.-])ogw ([a-z][a-z-]*)(?: ([a-z][a-z0-9-]*))?/g
 
 /** Command lines in the code of a page, as far as their words can be commands: `placement allow`. */
 export function commandsOf({ text }: Page): string[] {

@@ -7,11 +7,14 @@ import { Feed } from './feed.ts'
 import type { Handlers } from './handlers.ts'
 import { configHandlers, reloadConfig } from './handlers/config.ts'
 import { gatewayHandlers } from './handlers/gateway.ts'
+import { keysHandlers } from './handlers/keys.ts'
 import { modelsHandlers } from './handlers/models.ts'
 import type { ModelActions } from './handlers/models.ts'
 import { placementHandlers } from './handlers/placement.ts'
 import { requestsHandlers } from './handlers/requests.ts'
 import type { ExplainAnswer, ExplainQuestion } from './handlers/requests.ts'
+import { tenantsHandlers } from './handlers/tenants.ts'
+import type { TenantsHandlerDeps } from './handlers/tenants.ts'
 import { workersHandlers } from './handlers/workers.ts'
 import { startAdminServer } from './server.ts'
 import type { AdminServerDeps } from './server.ts'
@@ -26,6 +29,7 @@ export interface AdminDeps {
   /** Probes now and reads the lists of what answers. */
   probe(worker: string): Promise<void>
   actions: ModelActions
+  access: Pick<TenantsHandlerDeps, 'keys' | 'state' | 'tenants'>
   /** The eligible worker that the selection prefers for a model, undefined = none. */
   prefer(model: string): string | undefined
   explain(question: ExplainQuestion): ExplainAnswer
@@ -75,6 +79,8 @@ function handlersOf(deps: AdminDeps): Handlers {
       explain: (question) => deps.explain(question),
       contextOn: sources.contextOn,
     }),
+    ...keysHandlers({ clock, events, ...deps.access }),
+    ...tenantsHandlers({ clock, events, ...deps.access }),
     ...configHandlers(sources),
   }
 }

@@ -64,6 +64,14 @@ export const operations = {
 
   explain: read('/v1/explain', 'Gates and score of each worker for a question.'),
 
+  'keys.list': read('/v1/keys', 'Every key, without the key itself.'),
+  'keys.create': change('/v1/keys/create', 'Make a key; it is in this answer and nowhere else.'),
+  'keys.add_ed25519': change('/v1/keys/add-ed25519', 'Let the ollama CLI in by its own key.'),
+  'keys.revoke': change('/v1/keys/revoke', 'Let nobody in with a key any more.'),
+  'tenants.list': read('/v1/tenants', 'Every tenant, with its settings as they are in force.'),
+  'tenants.show': read('/v1/tenants/show', 'One tenant.'),
+  'tenants.set': change('/v1/tenants/set', 'Set limits of a tenant over the config, or make one.'),
+
   'config.show': read('/v1/config', 'The config that runs, secrets masked.'),
   'config.drift': read('/v1/config/drift', 'How the file differs from what runs.'),
   'config.reload': change('/v1/config/reload', 'Read the config file again, as one transaction.'),

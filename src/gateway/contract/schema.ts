@@ -3,6 +3,7 @@
 
 import type { z } from 'zod'
 import type { OperationName } from './operations.ts'
+import { accessShapes } from './schema/access.ts'
 import { gatewayShapes } from './schema/gateway.ts'
 import { modelShapes } from './schema/models.ts'
 import { placementShapes } from './schema/placement.ts'
@@ -17,6 +18,7 @@ export const shapes = {
   ...placementShapes,
   ...modelShapes,
   ...requestShapes,
+  ...accessShapes,
 } satisfies Record<OperationName, { input: z.ZodType; output: z.ZodType }>
 
 /** What a caller passes. */

@@ -7,6 +7,7 @@ import type { Config } from '../config/schema.ts'
 import { needsKeys } from '../config/needs-keys.ts'
 import type { StoragePaths } from '../config/storage-paths.ts'
 import type { Log } from '../observe/log.ts'
+import { StartError } from '../start-error.ts'
 import { KeysState } from '../state/keys-state.ts'
 import { TenantsState } from '../state/tenants-state.ts'
 
@@ -38,6 +39,14 @@ export function openAccess({ paths, clock, log, config: written }: AccessOptions
     onRefused: (count) => log.event('auth.refused', { count }),
   })
   return { keys, tenants, gatekeeper, config }
+}
+
+/** Throws StartError: whoever opens a listener to others says so, or has keys. */
+export function refuseOpenListener({ config, keys }: AccessState): void {
+  const { auth, listen } = config()
+  if (auth.mode !== 'auto' || !needsKeys({ auth, listen }) || keys.anyUsable) return
+  const message = `others can reach ${listen}, and there is no key yet. Start with "listen" on 127.0.0.1 and make one with \`ogw keys create\`; or write "auth": {"mode": "keys"}, and nobody is served until there is one; or write "auth": {"mode": "open"} to serve everyone`
+  throw new StartError(message, 78)
 }
 
 function inForce(written: () => Config, state: TenantsState): () => Config {

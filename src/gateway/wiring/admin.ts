@@ -21,6 +21,7 @@ import type { Log } from '../observe/log.ts'
 import { resolveModel } from '../policy/resolve-model.ts'
 import { PlacementState } from '../state/placement-state.ts'
 import { WorkersState } from '../state/workers-state.ts'
+import type { AccessState } from './access.ts'
 import type { GatewayParts } from './parts.ts'
 
 export interface OperatorState {
@@ -59,6 +60,7 @@ export function readOperatorState(parts: GatewayParts, paths: StoragePaths): Ope
 
 export interface AdminOptions {
   parts: GatewayParts
+  access: AccessState
   state: OperatorState
   reload: ConfigReload
   events: EventRing
@@ -111,6 +113,11 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
       await inventory.readNow(worker)
     },
     actions: modelActions(parts),
+    access: {
+      keys: options.access.keys,
+      state: options.access.tenants,
+      tenants: () => options.access.config().tenants,
+    },
     prefer: (model) => explain(parts, question(model)).decision.worker,
     explain: (asked) => explain(parts, asked),
     onBug: (operation, error) => log.bug('admin.bug', error, { operation }),
