@@ -29,6 +29,11 @@ test('no pooled socket carries a request to an address that was left', async () 
   const heal = await a.faults.add({ kind: 'status', status: 404, path: '/api/version' })
   const current = (): number | undefined => rig.gateway.parts.fleet.worker('node-1')?.current
   await until(() => current() === 1, { timeoutMs: 3_000, what: 'the second address' })
+  // Sooner than they would end for being idle: what is left is the stream, and a probe at times.
+  await until(() => a.record.connections().open === 1, {
+    timeoutMs: 1_000,
+    what: 'the idle sockets to the first address to be closed',
+  })
   for (let round = 0; round < 10; round += 1) {
     const answer = await chat()
     assert.equal(answer.status, 200)

@@ -33,8 +33,9 @@ suite('SIGTERM', { concurrency: true }, () => {
   test('running and waiting requests end well, new ones are refused, exit 0', async () => {
     await using sim = await startSimulatedWorker(speed)
     await using gateway = await startServing(sim.url, {
-      workers: worker(sim.url, { max_concurrent: 3 }),
+      workers: worker(sim.url, { max_concurrent: 4 }),
     })
+    const running = await keptAliveStream(gateway.port)
     const streams = Array.from({ length: 4 }, (_, index) =>
       ask(gateway.url, index % 2 ? '/api/chat' : '/v1/chat/completions', {
         ...chatBody('alpha:8b'),
@@ -61,6 +62,7 @@ suite('SIGTERM', { concurrency: true }, () => {
     assert.equal(gateway.log.at(-1)?.event, 'gateway.stopped')
     assert.equal(gateway.log.at(-1)?.['cut'], 0)
     assert.match(await learned(gateway), /alpha/)
+    assert.ok(running.text.endsWith('0\r\n\r\n'), 'a stream on a kept connection too')
     kept.destroy()
   })
 
@@ -126,6 +128,19 @@ async function keptAlive(port: number): Promise<Socket> {
   socket.write(`GET /api/version HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`)
   await new Promise((resolve) => socket.once('data', resolve))
   return socket
+}
+
+/** A running stream on a connection that its client means to keep. */
+async function keptAliveStream(port: number): Promise<{ text: string }> {
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  const body = JSON.stringify(chatBody('alpha:8b'))
+  const seen = { text: '' }
+  socket.on('data', (chunk) => (seen.text += String(chunk)))
+  socket.write(
+    `POST /api/chat HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  await until(() => seen.text.includes('"content"'))
+  return seen
 }
 
 /** How new work is refused; undefined where it is not. */

@@ -130,6 +130,34 @@ test('one allowed origin on answers, streams and every kind of error', async () 
   }
 })
 
+// B127: a worker, or a proxy before it, that allows everyone: its header must not stand beside or
+// instead of the gateway's own.
+test("a worker's own CORS headers are not passed on", async () => {
+  await using rig = await start()
+  const theirs = {
+    'access-control-allow-origin': '*',
+    'access-control-allow-credentials': 'true',
+    vary: 'X-Theirs',
+  }
+  for (const each of DIALECT_REQUESTS) {
+    for (const status of [200, 400]) {
+      await rig.sims[0]?.faults.add({
+        kind: 'script',
+        status,
+        headers: { 'content-type': 'application/json', ...theirs },
+        chunks: ['{"done":true,"error":"x"}'],
+        path: each.path,
+        times: 1,
+      })
+      const body = JSON.stringify({ model: modelFor(each, 'alpha:8b', 'embed-x'), ...each.body })
+      const [origin = ''] = ALLOWED
+      const seen = await ask(rig, ['POST', each.path], { origin }, body)
+      assert.deepEqual([seen.origins, seen.headers['vary']], [[origin], 'Origin'], each.path)
+      assert.equal(seen.headers['access-control-allow-credentials'], undefined)
+    }
+  }
+})
+
 // B127: a page that may not come gets no word that it could read, and nothing is done for it.
 test('a page that is not allowed gets no header, and reaches no worker', async () => {
   await using rig = await start()
