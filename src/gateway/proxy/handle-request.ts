@@ -12,7 +12,7 @@ import { errorFormFor } from './error-form.ts'
 import { accountRefusal, baseUrlHint, managementRefusal } from './refusals.ts'
 import type { RequestContext } from './request-context.ts'
 import { findRoute } from './routes.ts'
-import type { DiscoveryRoute, Route } from './routes.ts'
+import type { DiscoveryRoute, ManagementRoute, Route } from './routes.ts'
 import { needOf } from './route-needs.ts'
 
 type Handled = void | Promise<void>
@@ -27,6 +27,7 @@ export interface RequestDeps {
   handleModel(ctx: RequestContext, id: string): Handled
   handleShow(ctx: RequestContext): Handled
   handleCountTokens(ctx: RequestContext): Handled
+  handleManagement(ctx: RequestContext, name: ManagementRoute): Handled
 }
 
 /** Answers one request. Throws GatewayError where the server is to word the failure. */
@@ -69,7 +70,14 @@ function passGuard(rules: GuardRules, ctx: RequestContext): boolean {
 /** Throws GatewayError. A route without a need is open to whoever reaches the listener. */
 function letIn(deps: RequestDeps, ctx: RequestContext, route: Route): void {
   const need = needOf(route)
-  if (need !== undefined) ctx.visitor = deps.admit(ctx, need)
+  if (need === undefined) return
+  try {
+    ctx.visitor = deps.admit(ctx, need)
+  } catch (error) {
+    const isForbidden = error instanceof GatewayError && error.fault.code === 'forbidden'
+    if (isForbidden && route.kind === 'management') throw managementRefusal(route.name)
+    throw error
+  }
 }
 
 function handleRoute(deps: RequestDeps, ctx: RequestContext, route: Route): Handled {
@@ -85,7 +93,7 @@ function handleRoute(deps: RequestDeps, ctx: RequestContext, route: Route): Hand
     case 'count_tokens':
       return deps.handleCountTokens(ctx)
     case 'management':
-      throw managementRefusal(route.name)
+      return deps.handleManagement(ctx, route.name)
     case 'account':
       throw accountRefusal(route.asks)
   }

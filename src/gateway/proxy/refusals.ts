@@ -14,7 +14,7 @@ const DOES: Readonly<Record<ManagementRoute, string>> = {
 
 /** 403 and not 404: clients such as `ollama run` show it as it is, and stop. */
 export function managementRefusal(name: ManagementRoute): GatewayError {
-  const detail = `${DOES[name]} not allowed through this gateway; its operators manage the models of its workers`
+  const detail = `${DOES[name]} not allowed through this gateway; its operators manage the models of its workers, or give out keys with the scope "manage"`
   return new GatewayError({ code: 'forbidden', detail })
 }
 

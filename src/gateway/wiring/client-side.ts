@@ -5,17 +5,19 @@ import { guardRulesOf } from '../access/guard-rules.ts'
 import type { GuardRules } from '../access/http-guard.ts'
 import { isLoopback, readListenAddress } from '../config/address.ts'
 import type { Config } from '../config/schema.ts'
+import { passOn } from '../fleet/worker-stream.ts'
 import type { Worker } from '../fleet/worker.ts'
 import type { Log } from '../observe/log.ts'
 import { resolveModel } from '../policy/resolve-model.ts'
 import { handleCountTokens } from '../proxy/handle-count-tokens.ts'
 import { createDiscovery } from '../proxy/handle-discovery.ts'
 import { handleInference } from '../proxy/handle-inference.ts'
+import { handleManagement } from '../proxy/handle-management.ts'
 import { handleRequest } from '../proxy/handle-request.ts'
 import type { RequestDeps } from '../proxy/handle-request.ts'
 import { handleShow } from '../proxy/handle-show.ts'
 import type { InferenceDeps } from '../proxy/inference-deps.ts'
-import { readJsonBody } from '../proxy/read-body.ts'
+import { readBytes, readJsonBody } from '../proxy/read-body.ts'
 import type { RequestContext } from '../proxy/request-context.ts'
 import { createClientServer } from '../proxy/server.ts'
 import type { ClientServer } from '../proxy/server.ts'
@@ -49,6 +51,18 @@ export function makeClientServer(
           show: (worker, model, verbose) => infos.show(worker, model, verbose),
         },
         ctx,
+      ),
+    handleManagement: (ctx, name) =>
+      handleManagement(
+        {
+          workers,
+          readBytes: (of) => readBytes({ clock, maxBytes: config().admission.max_body_bytes }, of),
+          send: passOn,
+          refresh: (worker) => void parts.inventory.readNow(worker),
+          tell: (act, fields) => parts.notice(`client.${act}`, fields),
+        },
+        ctx,
+        name,
       ),
     handleCountTokens: (ctx) =>
       handleCountTokens(

@@ -75,7 +75,11 @@ async function startRig(workers: readonly Worker[], show?: ShowDeps['show']): Pr
             isOwnAddress: () => false,
             origins: compileOrigins([]),
           }),
-          admit: () => NOBODY,
+          admit: (_ctx, need) => {
+            if (need.scope === 'manage') throw new GatewayError({ code: 'forbidden', detail: '' })
+            return NOBODY
+          },
+          handleManagement: () => assert.fail('nobody may'),
           handleInference: (inference, dialect) =>
             sendAnswer(inference, { status: 200, headers: {}, body: dialect.name }),
           handleDiscovery: (discovered, name) => discovery.handle(discovered, name),

@@ -1,0 +1,66 @@
+// One call of a client that is passed on to a worker as it is, outside of all slots: managing the
+// models on its disk. It may last for hours; only its caller ends it.
+
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import { Client } from 'undici'
+import { connectOptions, describeFault, splitAddress } from './worker-api.ts'
+import type { Worker } from './worker.ts'
+
+export interface PassedCall {
+  method: string
+  /** With everything that stands in the path, percent-encoded. */
+  path: string
+  headers: Readonly<Record<string, string>>
+  body: Buffer | Readable | null
+}
+
+export interface PassedAnswer extends AsyncDisposable {
+  status: number
+  headers: IncomingHttpHeaders
+  body: Readable
+}
+
+/** The worker could not be reached, or broke off. */
+export class WorkerAbsent extends Error {
+  override readonly name = 'WorkerAbsent'
+}
+
+const CONNECT_TIMEOUT_MS = 5_000
+
+/** Resolves with the head of the answer. Rejects with WorkerAbsent. */
+export async function passOn(
+  worker: Worker,
+  { method, path, headers, body }: PassedCall,
+  signal: AbortSignal,
+): Promise<PassedAnswer> {
+  const address = worker.current === undefined ? undefined : worker.addresses[worker.current]
+  if (address === undefined) throw new WorkerAbsent('it is down')
+  const ips = address.ip === undefined ? undefined : [address.ip]
+  const { origin, prefix } = splitAddress(address.url)
+  const client = new Client(origin, {
+    connect: connectOptions({ url: address.url, ips, config: worker.config }, CONNECT_TIMEOUT_MS),
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+  })
+  try {
+    const answer = await client.request({
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a method of the route table
+      method: method as 'POST',
+      path: prefix + path,
+      headers: { ...headers, ...worker.config.headers },
+      body,
+      signal,
+    })
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      body: answer.body,
+      [Symbol.asyncDispose]: () => client.destroy(),
+    }
+  } catch (error) {
+    await client.destroy()
+    throw new WorkerAbsent(describeFault(error), { cause: error })
+  }
+}
