@@ -24,7 +24,9 @@ test('every fault code', () => {
 
 test('every event of the log', () => {
   const events = sources.flatMap((text) =>
-    [...text.matchAll(/(?:\bevent|\bbug)\(\s*'([a-z]+\.[a-z_]+)'/g)].map(([, name = '']) => name),
+    [...text.matchAll(/(?:\bevent|\bbug|\bnotice)\((?:deps, active,)?\s*'([a-z]+\.[a-z_]+)'/g)].map(
+      ([, name = '']) => name,
+    ),
   )
   const unions = sources.flatMap((text) =>
     [...text.matchAll(/'((?:worker|telemetry)\.[a-z_]+)'/g)].map(([, name = '']) => name),

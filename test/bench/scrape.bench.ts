@@ -65,6 +65,7 @@ const RECORD = {
   status: 200,
   attempts: 1,
   retryReasons: [],
+  notices: [],
   queueMs: 1,
   ttfbMs: 100,
   durationMs: 1_000,

@@ -25,6 +25,7 @@ export function aRecord(id: string, model: string): RequestRecord {
     outputTokens: 5,
     estimated: false,
     retryReasons: [],
+    notices: [],
     outputMs: 90,
     loadMs: undefined,
     trace: {

@@ -38,7 +38,8 @@ export function nextGrant(
     const row = loading?.row ?? free[judgement.choice.index]
     if (row === undefined || judgement.choice.index < 0) continue
     const grant = { waiter, row, judgement }
-    const warm = isWarm(row.slots, modelFactsOf(row.worker, waiter.ask.model), waiter.ask)
+    const facts = modelFactsOf(row.worker, waiter.ask.model)
+    const warm = isWarm(row, facts, waiter.ask, judgement.rules)
     if (loading === undefined) {
       if (warm || !letsLoadedGoFirst(grant, queue, rules.now)) return grant
       loading = grant

@@ -9,7 +9,7 @@ import { GatewayError } from '../errors.ts'
 import type { WorkerReason } from '../errors.ts'
 import type { Worker } from '../fleet/worker.ts'
 import { breakerGate } from '../policy/breaker.ts'
-import { isWarm, needsLoadFirst } from '../policy/eligibility.ts'
+import { isWarm, needsLoadFirst, sentNumCtx } from '../policy/eligibility.ts'
 import { modelFactsOf } from '../policy/model-facts.ts'
 import type { Choice, Judgement } from '../policy/selection.ts'
 import type { Admission, Ask, Decision, Lease, Waiting } from './ask.ts'
@@ -226,13 +226,14 @@ export class Scheduler implements Admission {
     const { key } = ask.model
     const now = rules.now
     const facts = modelFactsOf(worker, ask.model)
-    const warm = isWarm(slots, facts, ask)
+    const warm = isWarm(row, facts, ask, rules)
     const loadFirst = needsLoadFirst(row, facts, ask, rules)
     const decision = this.#decider.decision(judgement, 'granted')
     const trial = breakerGate(worker.breaker, now) === 'half_open' ? Symbol('trial') : undefined
     slots.take(key, now)
     if (trial !== undefined) slots.trial = trial
-    if (!warm && !ask.model.cloud) slots.expectLoad(worker, { key, numCtx: ask.numCtx }, now)
+    const wish = { key, numCtx: sentNumCtx(row, facts, ask, rules) }
+    if (!warm && !ask.model.cloud) slots.expectLoad(worker, wish, now)
     this.#grants += 1
     slots.lastGrant = this.#grants
     this.#inFlightOf.set(ask.tenant, (this.#inFlightOf.get(ask.tenant) ?? 0) + 1)

@@ -101,6 +101,11 @@ function requestCounters(registry: Registry, deps: MetricsDeps): RequestSink {
     ['model'],
   )
   const faults = counter('faults_total', 'Requests that ended in a fault, by its code.', ['code'])
+  const notices = counter(
+    'notices_total',
+    'Requests that operators were told something about, by event: `model.reload`, `prompt.truncated`, `model.fallback`, `preflight.warned`.',
+    ['event', 'model', 'worker'],
+  )
   const known = new Set<string>()
 
   return (record) => {
@@ -110,6 +115,7 @@ function requestCounters(registry: Registry, deps: MetricsDeps): RequestSink {
     if (record.promptTokens > 0) tokens.inc({ type: 'input', model }, record.promptTokens)
     if (record.outputTokens > 0) tokens.inc({ type: 'output', model }, record.outputTokens)
     for (const reason of record.retryReasons) retries.inc({ reason })
+    for (const event of record.notices) notices.inc({ event, model, worker: record.worker ?? '' })
     if (code === 'model_blocked') denied.inc({ model })
     if (code !== undefined) faults.inc({ code })
   }

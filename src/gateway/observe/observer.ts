@@ -40,6 +40,7 @@ export function requestLog(log: Log): RequestSink {
       code: record.code,
       status: record.status,
       attempts: record.attempts,
+      notices: record.notices.length === 0 ? undefined : record.notices.join(' '),
       queue_ms: Math.round(record.queueMs),
       ttfb_ms: record.ttfbMs === undefined ? undefined : Math.round(record.ttfbMs),
       duration_ms: Math.round(record.durationMs),

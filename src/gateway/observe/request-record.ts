@@ -31,6 +31,8 @@ export interface RequestRecord {
   attempts: number
   /** What ended each attempt that another one followed. */
   retryReasons: readonly string[]
+  /** Events that operators were told about it, as `model.reload`. */
+  notices: readonly string[]
   queueMs: number
   /** From the grant of the slot to the worker's first byte. */
   ttfbMs: number | undefined

@@ -64,7 +64,7 @@ export function reasonOf(gate: number, candidate: Candidate, ask: Ask, rules: Ga
     case STOPPED_BY.starting:
       return 'not probed yet'
     case STOPPED_BY.slots:
-      return slotReason(candidate, ask, rules.now)
+      return slotReason(candidate, ask, rules)
     default:
       return 'eligible'
   }
@@ -120,8 +120,9 @@ function breakerReason({ worker }: Candidate, ask: Ask, now: number): string {
   return `could not load ${ask.model.key}; tried again in ${secondsOf(cooled - now)} s`
 }
 
-function slotReason(candidate: Candidate, ask: Ask, now: number): string {
+function slotReason(candidate: Candidate, ask: Ask, rules: GateRules): string {
   const { worker, slots } = candidate
+  const { now } = rules
   const { key } = ask.model
   const { max_concurrent: most } = worker.config
   if (slots.onTrial && worker.breaker.phase === 'open') {
@@ -132,7 +133,7 @@ function slotReason(candidate: Candidate, ask: Ask, now: number): string {
   if ((slots.models.get(key) ?? 0) >= limit) return `${allTaken(limit)} for ${key}`
   const held = slots.holds.get(key) ?? 0
   if (held > now) return `answered busy, left alone for ${secondsOf(held - now)} s`
-  const wish = wishOf(slots, modelFactsOf(worker, ask.model), ask)
+  const wish = wishOf(candidate, modelFactsOf(worker, ask.model), ask, rules)
   return stoppedByLoad(slots.pendingLoad, wish, now) ?? 'a slot is free'
 }
 

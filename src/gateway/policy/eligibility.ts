@@ -83,12 +83,13 @@ export function gateOf(
   if (facts.presence === 'missing' && !ask.model.cloud) return STOPPED_BY.inventory
   if (lacksCapability(facts, ask, rules)) return STOPPED_BY.capability
   if (!facts.cloud && lacksContext(candidate, facts, ask, rules)) return STOPPED_BY.context
-  return liveGateOf(candidate, facts, ask, rules.now)
+  return liveGateOf(candidate, facts, ask, rules)
 }
 
 /** The gates of what changes from second to second. */
-function liveGateOf(candidate: Candidate, facts: ModelFacts, ask: Ask, now: number): number {
+function liveGateOf(candidate: Candidate, facts: ModelFacts, ask: Ask, rules: GateRules): number {
   const { worker, slots } = candidate
+  const { now } = rules
   if (worker.health.state === 'down') return STOPPED_BY.up
   if (worker.draining) return STOPPED_BY.draining
   const breaker = breakerGate(worker.breaker, now)
@@ -96,40 +97,69 @@ function liveGateOf(candidate: Candidate, facts: ModelFacts, ask: Ask, now: numb
   if (ask.failed.has(worker.name)) return STOPPED_BY.failed
   if (worker.health.state === 'starting') return STOPPED_BY.starting
   if (breaker === 'half_open' && slots.onTrial) return STOPPED_BY.slots
-  return hasSlot(candidate, facts, ask, now) ? PASSED : STOPPED_BY.slots
+  return hasSlot(candidate, facts, ask, rules) ? PASSED : STOPPED_BY.slots
 }
 
 export function isCoolingDown(worker: Worker, key: string, now: number): boolean {
   return worker.loadCoolDowns.size > 0 && (worker.loadCoolDowns.get(key) ?? 0) > now
 }
 
-function hasSlot(candidate: Candidate, facts: ModelFacts, ask: Ask, now: number): boolean {
+function hasSlot(candidate: Candidate, facts: ModelFacts, ask: Ask, rules: GateRules): boolean {
   const { worker, slots } = candidate
+  const { now } = rules
   const { key } = ask.model
   if (slots.inFlight >= worker.config.max_concurrent) return false
   const running = slots.models.get(key)
   if (running !== undefined && running >= modelLimit(worker.config, key)) return false
   if (slots.holds.size > 0 && (slots.holds.get(key) ?? 0) > now) return false
   if (slots.pendingLoad === undefined) return true
-  return stoppedByLoad(slots.pendingLoad, wishOf(slots, facts, ask), now) === undefined
+  return stoppedByLoad(slots.pendingLoad, wishOf(candidate, facts, ask, rules), now) === undefined
 }
 
-export function wishOf(slots: SlotState, facts: ModelFacts, ask: Ask): LoadWish {
-  const { keepsAlive, numCtx } = ask
-  return { key: ask.model.key, numCtx, keepsAlive, warm: isWarm(slots, facts, ask) }
+export function wishOf(
+  candidate: Candidate,
+  facts: ModelFacts,
+  ask: Ask,
+  rules: GateRules,
+): LoadWish {
+  const { keepsAlive, model } = ask
+  const numCtx = sentNumCtx(candidate, facts, ask, rules)
+  return { key: model.key, numCtx, keepsAlive, warm: isWarm(candidate, facts, ask, rules) }
+}
+
+/** The num_ctx that the worker would get: what the operator's policy makes of the request's own. */
+export function sentNumCtx(
+  candidate: Candidate,
+  facts: ModelFacts,
+  ask: Ask,
+  rules: GateRules,
+): number | undefined {
+  if (ask.numCtx === undefined || rules.numCtxPolicy === 'client') return ask.numCtx
+  const context = contextFactsOf(candidate, facts, ask, rules)
+  const judged = judgeNumCtx(ask.numCtx, context, rules.numCtxPolicy)
+  return judged.ok ? judged.numCtx : ask.numCtx
 }
 
 /**
  * The model is resident as the request needs it. Ollama reloads it for any other num_ctx, smaller
  * or larger, and reloads it back to its default for a request without one.
  */
-export function isWarm(slots: SlotState, { loaded }: ModelFacts, ask: Ask): boolean {
+export function isWarm(
+  candidate: Candidate,
+  facts: ModelFacts,
+  ask: Ask,
+  rules: GateRules,
+): boolean {
+  const { loaded } = facts
   if (loaded === undefined) return false
   const { contextLength } = loaded
   if (contextLength === undefined) return ask.numCtx === undefined
   const need = ask.contextTokens === undefined ? undefined : needOf(ask)
   if (need !== undefined && tokensNeeded(need, contextLength) > contextLength) return false
-  if (ask.numCtx !== undefined) return ask.numCtx === contextLength
+  const { slots } = candidate
+  if (ask.numCtx !== undefined) {
+    return sentNumCtx(candidate, facts, ask, rules) === contextLength
+  }
   return slots.loadedBy.size === 0 || slots.loadedBy.get(ask.model.key) !== contextLength
 }
 

@@ -181,7 +181,7 @@ function measure(
   const running = slots.models.size === 0 ? 0 : (slots.models.get(key) ?? 0)
   const pressure = vramPressure(candidate)
   const resident = facts.loaded !== undefined
-  out[0] = resident && isWarm(slots, facts, ask) ? 1 : 0
+  out[0] = resident && isWarm(candidate, facts, ask, rules) ? 1 : 0
   out[1] = facts.presence === 'installed' ? 1 : 0
   out[2] = bestRate > 0 ? facts.outputPerS / bestRate : 0
   out[3] = worker.name === rules.affineTo ? 1 : 0

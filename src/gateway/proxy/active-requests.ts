@@ -32,6 +32,8 @@ export interface ActiveRequest {
   grantedAt: number | undefined
   firstByteAt: number | undefined
   queueMs: number
+  /** What operators are told about it: names of events, each once. */
+  readonly notices: Set<string>
   /** Chunks of the answer so far: about one a token. */
   chunks(): number
   /** Monotonic time of the newest byte from the worker; undefined while there is no attempt. */
@@ -65,6 +67,7 @@ export class ActiveRequests {
       grantedAt: undefined,
       firstByteAt: undefined,
       queueMs: 0,
+      notices: new Set(),
       chunks: () => 0,
       heardAt: () => undefined,
     }

@@ -2,22 +2,21 @@
 // did for it.
 
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
-import type { Lease } from '../admission/ask.ts'
 import type { ActiveRequest } from './active-requests.ts'
 import { answerHeaders } from './upstream-request.ts'
 
 interface Done {
-  lease: Lease
+  worker: string
   active: ActiveRequest
   warnings: readonly string[]
 }
 
 export function answerHead(
   headers: IncomingHttpHeaders,
-  { lease, active, warnings }: Done,
+  { worker, active, warnings }: Done,
 ): OutgoingHttpHeaders {
   const head = answerHeaders(headers)
-  head['x-ogw-worker'] = encodeURIComponent(lease.worker)
+  head['x-ogw-worker'] = encodeURIComponent(worker)
   head['x-ogw-queue-ms'] = Math.round(active.queueMs)
   head['x-ogw-attempts'] = active.attempts
   if (warnings.length > 0) head['x-ogw-warning'] = headerText(warnings)

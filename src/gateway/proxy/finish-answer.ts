@@ -11,6 +11,7 @@ import { ClientGone } from './active-requests.ts'
 import type { AttemptResult, RelayEnd } from './attempt-result.ts'
 import type { ClientStream } from './client-stream.ts'
 import type { InferenceDeps, InferenceRequest, Upstream } from './inference-deps.ts'
+import { notice } from './notice.ts'
 import type { Outcome } from './request-outcome.ts'
 
 export interface Finishing {
@@ -87,13 +88,13 @@ function ended(deps: InferenceDeps, finishing: Finishing, ending: Ending): Outco
 
 /** The worker answered as if nothing were missing; the client at least hears it at the end. */
 function tellTruncation(deps: InferenceDeps, finishing: Finishing, { usage }: Ending): void {
-  const { request, client, upstream } = finishing
+  const { request, active, client, upstream } = finishing
   const { contextChars } = request.facts
   const { promptTokens } = usage
   const workerVersion = deps.versionOf(upstream.worker)
   if (!wasTruncated({ promptChars: contextChars, promptTokens, workerVersion })) return
   const tokens = promptTokens ?? 0
-  deps.notice('prompt.truncated', {
+  notice(deps, active, 'prompt.truncated', {
     worker: upstream.worker,
     model: request.name.key,
     chars: contextChars,

@@ -13,6 +13,7 @@ import { sendAnswer, sendFailure } from './answer.ts'
 import { ClientStream } from './client-stream.ts'
 import type { InferenceDeps, InferenceRequest } from './inference-deps.ts'
 import { InferenceRun } from './inference-run.ts'
+import { notice } from './notice.ts'
 import { readRequestBody } from './read-body.ts'
 import type { RequestContext } from './request-context.ts'
 import { recordOf } from './request-outcome.ts'
@@ -66,7 +67,7 @@ async function serve(deps: InferenceDeps, serving: Serving): Promise<Outcome> {
   try {
     return await new InferenceRun(deps, serving).toTheEnd()
   } catch (error) {
-    const instead = fallbackOf(deps, request, error)
+    const instead = fallbackOf(deps, serving, error)
     if (instead === undefined) throw error
     active.model = instead.name.key
     active.askedModel = request.facts.model
@@ -77,7 +78,7 @@ async function serve(deps: InferenceDeps, serving: Serving): Promise<Outcome> {
 /** The request with another model, where the operator has written down that it may run instead. */
 function fallbackOf(
   deps: InferenceDeps,
-  request: InferenceRequest,
+  { request, active }: Serving,
   error: unknown,
 ): InferenceRequest | undefined {
   const obstacle = obstacleOf(error)
@@ -85,7 +86,7 @@ function fallbackOf(
   const name = fallbackFor(deps.config().fallbacks, request.name, obstacle)
   if (name === undefined) return undefined
   permitModel(request.ctx.visitor, name)
-  deps.notice('model.fallback', { model: request.name.key, use: name.key })
+  notice(deps, active, 'model.fallback', { model: request.name.key, use: name.key })
   request.ctx.answerHeaders['x-ogw-model-fallback'] = encodeURI(name.display)
   return { ...request, name, means: 'fallback' }
 }

@@ -13,6 +13,7 @@ import type { ModelName } from '../policy/model-name.ts'
 import type { RequestRecord } from '../observe/request-record.ts'
 import type { ActiveRequests } from './active-requests.ts'
 import type { ModelKnowledge } from './model-knowledge.ts'
+import type { NoticeFields, NoticeName } from './notice.ts'
 import type { ParserPool } from './parser-pool.ts'
 import type { LargeBody } from './parser-pool.ts'
 import type { RequestContext } from './request-context.ts'
@@ -28,8 +29,6 @@ export interface Upstream extends UpstreamTarget {
   /** A connection of its own, for the one replay after a stale pooled socket. */
   fresh(): Dispatcher
 }
-
-export type NoticeName = 'prompt.truncated' | 'model.reload' | 'model.fallback'
 
 export interface EmptyLoad {
   modelKey: string
@@ -58,7 +57,7 @@ export interface InferenceDeps {
   numCtxFor(worker: string, ask: Ask): NumCtxVerdict | undefined
   versionOf(worker: string): string | undefined
   /** For operators: something that they can change. */
-  notice(event: NoticeName, fields: Readonly<Record<string, string | number>>): void
+  notice(event: NoticeName, fields: NoticeFields): void
   /** Loads the model without a prompt and reads again what the worker has loaded. */
   loadEmpty(worker: string, need: EmptyLoad, signal: AbortSignal): Promise<LoadResult>
   /** Undefined while the worker has no address that answers. */

@@ -16,17 +16,25 @@ import { Heartbeat } from './heartbeat.ts'
 import type { InferenceDeps, InferenceRequest, Upstream } from './inference-deps.ts'
 import { failureOf, isStaleSocket, reasonOf } from './attempt-failure.ts'
 import { finishAnswer } from './finish-answer.ts'
+import { noteSending } from './notice.ts'
 import type { Outcome } from './request-outcome.ts'
 import { sharedLoad } from './shared-load.ts'
 import type { SharedLoad } from './shared-load.ts'
 import { sentAs } from './sent-as.ts'
-import { answerHeaders, upstreamRequest } from './upstream-request.ts'
+import { upstreamRequest } from './upstream-request.ts'
 import type { BodyEdits } from './upstream-request.ts'
 
 interface Serving {
   request: InferenceRequest
   active: ActiveRequest
   client: ClientStream
+}
+
+/** A worker's own error, and what its client is to hear besides. */
+interface Refusal {
+  worker: string
+  answer: Refused
+  warnings: readonly string[]
 }
 
 type Refused = Extract<AttemptResult, { kind: 'refused' }>
@@ -42,8 +50,10 @@ export class InferenceRun {
   readonly #failed = new Map<string, string>()
   /** Workers whose context was found out by an empty load. */
   readonly #loadedFirst = new Set<string>()
+  /** What the client is to hear about the newest attempt, whether it succeeds or not. */
+  #warnings: readonly string[] = []
   #firstFailureAt: number | undefined
-  #refusal: { worker: string; answer: Refused } | undefined
+  #refusal: Refusal | undefined
 
   constructor(deps: InferenceDeps, serving: Serving) {
     this.#deps = deps
@@ -148,11 +158,10 @@ export class InferenceRun {
   ): Promise<AttemptResult> {
     const { deps, request, active, client } = this.#parts()
     const { upstream: limits } = deps.config()
-    if (lease.reloads) {
-      deps.notice('model.reload', { worker: lease.worker, model: request.name.key })
-    }
     const load = sharedLoad(deps, { lease, active, request })
     const sent = sentAs(deps, request, upstream.worker, lease.ask)
+    this.#warnings = sent.warnings
+    noteSending(deps, active, { lease, warnings: sent.warnings })
     const attempt = new Attempt({
       clock: deps.clock,
       client,
@@ -162,7 +171,8 @@ export class InferenceRun {
       slowReaderBufferBytes: limits.slow_reader_buffer_bytes,
       stop: load,
       probe: (signal) => deps.probe(upstream.worker, upstream.address, signal),
-      headersOf: (headers) => answerHead(headers, { lease, active, warnings: sent.warnings }),
+      headersOf: (headers) =>
+        answerHead(headers, { worker: lease.worker, active, warnings: sent.warnings }),
       onFirstByte: () => this.#firstByte(lease, load),
       rewrite: sent.rewriter(),
     })
@@ -234,7 +244,8 @@ export class InferenceRun {
     const text = answer.body.toString('utf8')
     const model = request.name.key
     const fault = deps.classify(answer.status, text)
-    this.#refusal = { worker, answer }
+    const refusal = { worker, answer, warnings: this.#warnings }
+    this.#refusal = refusal
     switch (fault) {
       case 'missing_model':
         deps.tell({ type: 'model_missing', worker, model })
@@ -257,7 +268,7 @@ export class InferenceRun {
           this.#note(worker, { kind: 'worker_error' }, `answered ${answer.status}`)
           return undefined
         }
-        return this.#passRefusal(worker, answer)
+        return this.#passRefusal(refusal)
     }
   }
 
@@ -291,7 +302,7 @@ export class InferenceRun {
     }
     const refusal = this.#refusal
     if (refusal !== undefined && last !== 'transport' && last !== 'silent' && last !== 'timeout') {
-      return this.#passRefusal(refusal.worker, refusal.answer)
+      return this.#passRefusal(refusal)
     }
     const timedOut = active.failures.some(({ kind }) => kind === 'silent' || kind === 'timeout')
     const code: Fault['code'] = timedOut ? 'attempts_timed_out' : 'attempts_failed'
@@ -299,22 +310,14 @@ export class InferenceRun {
   }
 
   /** A worker's error passes unchanged; inside a stream that a heartbeat began, as its event. */
-  #passRefusal(worker: string, answer: Refused): Outcome {
+  #passRefusal({ worker, answer, warnings }: Refusal): Outcome {
     const { deps, client, active } = this.#parts()
     const { status } = answer
     if (client.committed) {
       const detail = deps.errorText(answer.body.toString('utf8'))
       throw new GatewayError({ code: 'upstream_error', worker, status, detail })
     }
-    client.answer(
-      status,
-      {
-        ...answerHeaders(answer.headers),
-        'x-ogw-worker': encodeURIComponent(worker),
-        'x-ogw-attempts': active.attempts,
-      },
-      answer.body,
-    )
+    client.answer(status, answerHead(answer.headers, { worker, active, warnings }), answer.body)
     return { kind: 'refused', status }
   }
 

@@ -50,6 +50,7 @@ export function recordOf({ outcome, active, request, dialect, now }: RecordInput
     retryReasons: active.failures
       .slice(0, Math.max(0, active.attempts - 1))
       .map(({ kind }) => kind),
+    notices: [...active.notices],
     queueMs: active.queueMs,
     ttfbMs:
       active.firstByteAt === undefined || active.grantedAt === undefined

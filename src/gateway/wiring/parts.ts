@@ -17,6 +17,7 @@ import type { FleetLog } from '../fleet/fleet-event.ts'
 import type { EventRing } from '../observe/event-ring.ts'
 import type { Log } from '../observe/log.ts'
 import { ActiveRequests } from '../proxy/active-requests.ts'
+import { noticesTo } from './notices.ts'
 
 /** What admin, tests and the status of a process look into. */
 export interface GatewayParts {
@@ -78,13 +79,7 @@ export function makeParts({ config, log, events, clock, env }: PartsOptions): Ga
     pools: new Pools(fleet, config),
     scheduler,
     active,
-    notice(name, fields) {
-      log.event(name, fields)
-      const { worker, model, ...others } = fields
-      const detail = Object.entries(others).map(([key, value]) => `${key} ${value}`)
-      const object = [model, worker].filter((part) => part !== undefined).join(' ')
-      events.add({ severity: 'warn', event: name, object, detail: detail.join(', ') })
-    },
+    notice: noticesTo({ clock, log, events }),
   }
 }
 

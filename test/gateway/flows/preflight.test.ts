@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { AdminClient } from '../../../src/gateway/contract/client.ts'
 import { socketTransport } from '../../../src/gateway/contract/transport.ts'
 import { startRig } from '../../support/rig.ts'
+import type { Rig } from '../../support/rig.ts'
 import { until } from '../../support/until.ts'
 
 const chat = (content: string, more: object = {}) => ({
@@ -41,6 +42,12 @@ test('observe lets it pass and says so; enforce refuses before a worker is asked
   })
   const passed = await observing.post('/api/chat', chat('hi', { tools }))
   await passed.text()
+  assert.equal(
+    passed.headers.get('x-ogw-warning'),
+    'm:1b does not support tools on node-1',
+    'also where the worker refuses',
+  )
+  await observing.logged('preflight.warned', ({ model: name }) => name === 'm:1b')
   const seen = observing.sims[0]?.record.requests({ path: '/api/chat' })
   assert.equal(seen?.length, 1, 'the worker decides')
   await using enforcing = await startRig({ workers })
@@ -173,4 +180,30 @@ test('operators see maximum, Modelfile and loaded context apart, and which of th
   assert.equal(explained.asked_model, 'gpt-4o')
   assert.deepEqual(explained.judged[0]?.context, { tokens: 3000, source: 'loaded', limit })
   admin.close()
+})
+
+// B116: each change of num_ctx is a load of many seconds on a real worker.
+test('clients with different num_ctx are seen as reloads, and snap ends them', async () => {
+  const workers = [{ models: [model(['completion'])], defaultContext: 8192 }]
+  const ask = (rig: Rig, num_ctx: number | undefined) =>
+    rig.post('/api/chat', chat('hi', num_ctx === undefined ? {} : { options: { num_ctx } }))
+  const loadsOf = async (config: Record<string, unknown>): Promise<number> => {
+    await using rig = await startRig({ workers, config })
+    const [sim] = rig.sims
+    await (await ask(rig, undefined)).text()
+    for (const num_ctx of [2048, 4096, undefined, 2048, 4096, undefined]) {
+      await rig.gateway.parts.inventory.readNow('node-1')
+      assert.equal((await ask(rig, num_ctx)).status, 200)
+    }
+    await rig.quiet()
+    const reloads = rig.log.filter(({ event }) => event === 'model.reload').length
+    const loads = sim?.events().filter(({ name }) => name === 'load-ended').length ?? 0
+    const metrics = await (await fetch(`${rig.opsUrl}/metrics`)).text()
+    const counted = /notices_total\{event="model.reload",[^}]*\} (\d+)/.exec(metrics)?.[1]
+    assert.equal(Number(counted ?? 0), loads - 1, 'every one is counted')
+    assert.equal(reloads, loads > 1 ? 1 : 0, 'and told once a minute')
+    return loads
+  }
+  assert.equal(await loadsOf({}), 7)
+  assert.equal(await loadsOf({ num_ctx: { policy: 'snap' } }), 1)
 })

@@ -131,6 +131,7 @@ const record: RequestRecord = {
   status: 200,
   attempts: 1,
   retryReasons: [],
+  notices: [],
   outputMs: undefined,
   loadMs: undefined,
   queueMs: 0.4,
