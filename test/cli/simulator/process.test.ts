@@ -3,14 +3,33 @@
 
 import assert from 'node:assert/strict'
 import { fork, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { test } from 'node:test'
+import { afterEach, test } from 'node:test'
 import { demoInventories } from '../../../src/cli/simulator/demo-models.ts'
 import { startDemoFleet } from '../../../src/cli/simulator/fleet.ts'
 import { ask } from '../../support/sim-client.ts'
 import { until } from '../../support/until.ts'
 
 const MAIN = 'dist/src/cli/main.js'
+
+const children: ChildProcess[] = []
+
+/** A test that fails half-way leaves no worker: it would keep this process from ending. */
+function started<C extends ChildProcess>(child: C): C {
+  children.push(child)
+  return child
+}
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+/** How it ended, also where that is over already. */
+async function exitOf(child: ChildProcess): Promise<[number | null, string | null]> {
+  const over = () => child.exitCode !== null || child.signalCode !== null
+  await until(over, { what: 'the worker to end', timeoutMs: 30_000 })
+  return [child.exitCode, child.signalCode]
+}
 
 async function firstLine(
   stdout: NodeJS.ReadableStream,
@@ -45,9 +64,11 @@ test('it says where it listens, takes its options, and ends cleanly', async () =
     '1',
     '--control',
   ]
-  const child = spawn(process.execPath, [MAIN, 'simulate-worker', ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = started(
+    spawn(process.execPath, [MAIN, 'simulate-worker', ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
+  )
   const { url, control_url: control = '' } = await firstLine(child.stdout)
   assert.equal((await ask(url, '/api/version').answer).text, '{"version":"0.24.0"}')
   const body = { model: 'y:1b', messages: [{ role: 'user', content: 'hi' }] }
@@ -57,13 +78,15 @@ test('it says where it listens, takes its options, and ends cleanly', async () =
   await ask(control, '/_sim/faults', undefined, 'DELETE').answer
   assert.equal((await ask(url, '/api/version').answer).status, 200)
   child.kill('SIGTERM')
-  assert.deepEqual(await once(child, 'exit'), [0, null])
+  assert.deepEqual(await exitOf(child), [0, null])
 })
 
 test('a wrong option is said', async () => {
-  const child = spawn(process.execPath, [MAIN, 'simulate-worker', '--slots', 'many'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = started(
+    spawn(process.execPath, [MAIN, 'simulate-worker', '--slots', 'many'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  )
   let words = ''
   child.stderr.on('data', (chunk: Buffer) => (words += chunk.toString()))
   const [code] = (await once(child, 'close')) as [number]
@@ -73,11 +96,13 @@ test('a wrong option is said', async () => {
 
 test('a worker with a channel to its parent ends when the channel does, and when it is told', async () => {
   for (const end of ['disconnect', 'kill'] as const) {
-    const child = fork(MAIN, ['simulate-worker'], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+    const child = started(
+      fork(MAIN, ['simulate-worker'], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] }),
+    )
     assert.ok(child.stdout)
     await firstLine(child.stdout)
     child[end]()
-    assert.deepEqual(await once(child, 'exit'), [0, null], end)
+    assert.deepEqual(await exitOf(child), [0, null], end)
   }
 })
 
