@@ -5,7 +5,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Snapshot } from '../../src/gateway/contract/schema/snapshot.ts'
 import { isTooSmall } from '../../src/tui/layout.ts'
-import { width } from '../../src/tui/present/text.ts'
+import { fit, width } from '../../src/tui/present/text.ts'
+import { matrixCell } from '../../src/tui/screens/matrix-cell.ts'
 import { INITIAL_UI, SCREENS, type UiState } from '../../src/tui/state.ts'
 import { framed, type FrameAsk } from '../support/frames.ts'
 import { largeFleet, seeded } from '../support/large-fleet.ts'
@@ -165,4 +166,13 @@ test('a terminal that is too small is told so, in the room there is', () => {
     assert.equal(lines.length, rows)
     for (const line of lines) assert.equal(width(line), columns)
   }
+})
+
+test('a cell in words that is too long loses letters of its state, never its flag or its count', () => {
+  const cell = { worker: 'a', state: 'installed', exact: true, presence: 'installed' } as const
+  const look = { cell: { ...cell, down: false }, running: 2, pending: false }
+  const inRoom = (room: number): string =>
+    fit(matrixCell(look, { density: 'words' }, room).text, room).trimEnd()
+  assert.equal(inRoom(16), '✓ installed 2▶ ↳')
+  assert.equal(inRoom(12), '✓2↳ install…')
 })

@@ -1,10 +1,11 @@
 // One cell of the matrix in as many cells of the terminal as it has: a glyph, how many requests run,
-// a flag. Where there is no room for both, the flag wins.
+// a flag. Where there is no room for both, the flag wins; of the words it is the state that is cut.
 
 import type { Cell } from '../../gateway/contract/schema/placement.ts'
 import type { WorkerRow } from '../../gateway/contract/schema/workers.ts'
 import { GLYPH } from '../present/glyphs.ts'
 import { presentCell } from '../present/placement.ts'
+import { width } from '../present/text.ts'
 import type { Span, Style } from '../theme.ts'
 import type { MatrixLayout } from './matrix-layout.ts'
 
@@ -48,8 +49,10 @@ export function matrixCell(
   const count = running === 0 ? '' : running > 9 ? '+' : String(running)
   const style = styleOf(cell)
   if (layout.density === 'words') {
-    const text = [glyph, WORD[cell.state], count === '' ? '' : `${count}▶`, flag]
-    return { text: text.filter((part) => part !== '').join(' '), style }
+    const parts = [glyph, WORD[cell.state], count === '' ? '' : `${count}▶`, flag]
+    const text = parts.filter((part) => part !== '').join(' ')
+    if (width(text) <= room) return { text, style }
+    return { text: `${glyph}${count}${flag} ${WORD[cell.state]}`, style }
   }
   const text = room < 3 && flag !== '' ? glyph + flag : glyph + count + flag
   return { text, style }

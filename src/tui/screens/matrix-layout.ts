@@ -29,7 +29,8 @@ const NARROWEST_NAME = 16
 const NAME_SHARE = 0.34
 /** Words have the room of `● installed`, glyphs with a count and a flag that of `●2↳`. */
 const CELL = { words: 13, wide: 7, compact: 3 } as const
-const WORDS_FROM = 11
+/** `✓ installed` is the longest of what most cells say. */
+const WORDS_FROM = 12
 const WIDE_FROM = 5
 /** A mark at each side says how many columns are out of sight. */
 const MARKS = 6
