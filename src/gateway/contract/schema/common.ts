@@ -16,7 +16,9 @@ export const ChangeOptions = z.strictObject({
     .int()
     .min(0)
     .optional()
-    .describe('Refuse with who changed what if the document is at another revision by now.'),
+    .describe(
+      'Refuse with who changed what if the document is at another revision by now. Nothing is compared where no document changes: requests.cancel, config.reload, workers.probe.',
+    ),
 })
 
 /** A change of a question: the fields of the operation and those of every change. */
