@@ -12,7 +12,7 @@ export interface RecordedRequest {
   path: string
   headers: [string, string][]
   body: string | null
-  /** That of the real Ollama. */
+  /** That of the real Ollama, or, where none was asked, what the client needs. */
   status: number
 }
 
@@ -22,8 +22,14 @@ export interface RecordedAction {
   requests: RecordedRequest[]
 }
 
-export const readRecordedClients = (): RecordedAction[] =>
-  JSON.parse(readFileSync(RECORDED_CLIENTS, 'utf8')) as RecordedAction[]
+export const readRecordedClients = (): RecordedAction[] => read(RECORDED_CLIENTS)
+
+/** Written by hand from what is known of clients that were not recorded. */
+export const readUnrecordedClients = (): RecordedAction[] =>
+  read('test/fixtures/clients/unrecorded.json')
+
+const read = (file: string): RecordedAction[] =>
+  JSON.parse(readFileSync(file, 'utf8')) as RecordedAction[]
 
 export type Sent = Pick<RecordedRequest, 'method' | 'path' | 'headers' | 'body'>
 
