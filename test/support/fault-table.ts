@@ -19,6 +19,8 @@ export interface FaultRow {
   name: string
   position: 'dispatch' | 'before headers' | 'after headers' | 'in the stream' | 'at the end'
   fault: Fault
+  /** What goes wrong at the same time. */
+  and?: Fault
   /** A streamed request, with another worker that has the model. */
   streamed: Seen
   /** A request that is not streamed, likewise. */
@@ -27,8 +29,6 @@ export interface FaultRow {
   alone: number | undefined
   /** How long until the client knows, as an operator would put it. */
   within: string
-  /** Only routes that stream in this way can have it. */
-  only?: 'sse'
 }
 
 const probe = 'first_byte_grace + probe.timeout'
@@ -113,6 +113,44 @@ export const FAULT_TABLE: readonly FaultRow[] = [
     streamed: 'twin',
     whole: 'twin',
     alone: 504,
+    within: 'at once',
+  },
+  {
+    name: '503 of a proxy in between',
+    position: 'before headers',
+    fault: { kind: 'status', status: 503, body: '<html>unavailable', path: 'inference' },
+    streamed: 'twin',
+    whole: 'twin',
+    alone: 503,
+    within: 'at once',
+  },
+  {
+    name: "busy: the worker's own queue is full (503)",
+    position: 'before headers',
+    fault: {
+      kind: 'status',
+      status: 503,
+      body: '{"error":"server busy, please try again.  maximum pending requests exceeded"}',
+      times: 1,
+      path: 'inference',
+    },
+    streamed: 'twin',
+    whole: 'twin',
+    alone: 200,
+    within: 'at once; with no twin it goes back to the queue',
+  },
+  {
+    name: 'out of memory',
+    position: 'before headers',
+    fault: {
+      kind: 'status',
+      status: 500,
+      body: '{"error":"model requires more system memory (9.0 GiB) than is available (1.0 GiB)"}',
+      path: 'inference',
+    },
+    streamed: 'twin',
+    whole: 'twin',
+    alone: 500,
     within: 'at once',
   },
   {
@@ -205,6 +243,34 @@ export const FAULT_TABLE: readonly FaultRow[] = [
       within: 'at once',
     },
   ]),
+  {
+    name: 'host asleep in the middle of a stream',
+    position: 'in the stream',
+    fault: { kind: 'gap', ms: 60_000, after: 2, path: 'inference' },
+    and: { kind: 'silent', path: '/api/version' },
+    streamed: 'in-band error',
+    whole: 'waits',
+    alone: undefined,
+    within: 'stream_idle_grace + probe.timeout',
+  },
+  {
+    name: 'busy: silence between two words',
+    position: 'in the stream',
+    fault: { kind: 'gap', ms: 900, after: 5, path: 'inference' },
+    streamed: 'waits',
+    whole: 'waits',
+    alone: undefined,
+    within: 'when the worker goes on, at most stream_idle_timeout',
+  },
+  {
+    name: 'an error of the worker inside its stream',
+    position: 'in the stream',
+    fault: { kind: 'stream_error', after: 2, path: 'inference' },
+    streamed: 'in-band error',
+    whole: 'twin',
+    alone: undefined,
+    within: 'at once',
+  },
   {
     name: "the model's runner dies",
     position: 'in the stream',

@@ -47,8 +47,10 @@ function rowOf({ name, position, streamed, whole, alone, within }: FaultRow): st
   const lonely =
     alone === undefined
       ? 'the same'
-      : streamed === 'in-band error'
-        ? 'the same'
-        : `status ${alone}, or 503 once the worker is known to be gone`
+      : alone === 200
+        ? WORDS.waits
+        : streamed === 'in-band error'
+          ? 'the same'
+          : `status ${alone}, or 503 once the worker is known to be gone`
   return `| ${name} | ${position} | ${WORDS[streamed]} | ${WORDS[whole]} | ${lonely} | ${within} |`
 }
