@@ -59,6 +59,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async (context) => (await import('./commands/tenants.ts')).tenantsCommand(context),
   },
   {
+    name: 'credits',
+    summary: 'see, grant and reset credits',
+    group: 'Steer',
+    defaultSubcommand: 'show',
+    load: async (context) => (await import('./commands/credits.ts')).creditsCommand(context),
+  },
+  {
     name: 'requests',
     summary: 'see and cancel requests',
     group: 'Steer',

@@ -28,7 +28,7 @@ import type { ClientServer } from './proxy/server.ts'
 import { WorkerPerformance } from './state/worker-performance.ts'
 import { openAdmin, readOperatorState } from './wiring/admin.ts'
 import type { OperatorState } from './wiring/admin.ts'
-import { openAccess, refuseOpenListener } from './wiring/access.ts'
+import { openAccess } from './wiring/access.ts'
 import type { AccessState } from './wiring/access.ts'
 import { makeClientServer } from './wiring/client-side.ts'
 import { inferenceDeps } from './wiring/inference.ts'
@@ -140,7 +140,6 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
     },
   })
   const access = openAccess({ paths, clock, log, config: () => reload.config })
-  refuseOpenListener(access)
   const parts = makeParts({ config: () => access.config(), log, events, clock, env })
   const operators = readOperatorState(parts, paths)
   placeAndDrain(operators)
@@ -157,7 +156,11 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
   const sinks = [requestLog(log), metrics.book, book, traces.book]
   if (config.audit.requests) sinks.push(requestAudit(operators.audit))
   const parsers = new ParserPool()
-  const inference = inferenceDeps(parts, { parsers, observer: createObserver(log, sinks) })
+  const inference = inferenceDeps(parts, {
+    credits: access.credits,
+    parsers,
+    observer: createObserver(log, sinks),
+  })
   const rooms: Rooms = {
     server: makeClientServer(parts, log, { inference, gatekeeper: access.gatekeeper }),
     ops: createOpsServer({
@@ -167,6 +170,7 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
     }),
     parsers,
     traces,
+    credits: access.credits,
     performance: new WorkerPerformance(paths.worker_performance_file, {
       fleet: parts.fleet,
       clock,
@@ -200,6 +204,7 @@ interface Rooms {
   parsers: ParserPool
   traces: TraceSink
   performance: WorkerPerformance
+  credits: AccessState['credits']
   admin: Admin | undefined
 }
 

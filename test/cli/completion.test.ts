@@ -98,6 +98,7 @@ const CASES: readonly [string[], string[]][] = [
       'models',
       'keys',
       'tenants',
+      'credits',
       'requests',
       'serve',
       'demo',

@@ -23,6 +23,7 @@ import { EventRing } from '../../src/gateway/observe/event-ring.ts'
 import type { PlacementRules } from '../../src/gateway/policy/placement.ts'
 import type { Disk } from '../../src/gateway/state/disk.ts'
 import { PlacementState } from '../../src/gateway/state/placement-state.ts'
+import { CreditsState } from '../../src/gateway/state/credits-state.ts'
 import { KeysState } from '../../src/gateway/state/keys-state.ts'
 import { TenantsState } from '../../src/gateway/state/tenants-state.ts'
 import { WorkersState } from '../../src/gateway/state/workers-state.ts'
@@ -128,6 +129,11 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
   )
   const keys = new KeysState(paths.keys_file, { clock })
   const tenants = new TenantsState(paths.tenants_file)
+  const credits = new CreditsState(paths.credits_file, {
+    clock,
+    tenants: () => tenants.effective(reload.config.tenants),
+    onTrouble: () => {},
+  })
   const drains = new WorkersState(paths.workers_file, {
     clock,
     drain: (worker, draining) => fleet.apply({ type: 'draining', worker, draining }),
@@ -185,7 +191,12 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
     storage: paths,
     probe: async (worker) => void probed.push(worker),
     actions: { ...noActions, ...options.actions },
-    access: { keys, state: tenants, tenants: () => tenants.effective(reload.config.tenants) },
+    access: {
+      keys,
+      credits,
+      state: tenants,
+      tenants: () => tenants.effective(reload.config.tenants),
+    },
     prefer: () => 'node-1',
     explain:
       options.explain ??

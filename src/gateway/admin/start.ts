@@ -6,6 +6,8 @@ import type { StoragePaths } from '../config/storage-paths.ts'
 import { Feed } from './feed.ts'
 import type { Handlers } from './handlers.ts'
 import { configHandlers, reloadConfig } from './handlers/config.ts'
+import { creditsHandlers } from './handlers/credits.ts'
+import type { CreditsHandlerDeps } from './handlers/credits.ts'
 import { gatewayHandlers } from './handlers/gateway.ts'
 import { keysHandlers } from './handlers/keys.ts'
 import { modelsHandlers } from './handlers/models.ts'
@@ -29,7 +31,7 @@ export interface AdminDeps {
   /** Probes now and reads the lists of what answers. */
   probe(worker: string): Promise<void>
   actions: ModelActions
-  access: Pick<TenantsHandlerDeps, 'keys' | 'state' | 'tenants'>
+  access: Pick<TenantsHandlerDeps & CreditsHandlerDeps, 'keys' | 'state' | 'tenants' | 'credits'>
   /** The eligible worker that the selection prefers for a model, undefined = none. */
   prefer(model: string): string | undefined
   explain(question: ExplainQuestion): ExplainAnswer
@@ -80,6 +82,7 @@ function handlersOf(deps: AdminDeps): Handlers {
       contextOn: sources.contextOn,
     }),
     ...keysHandlers({ clock, events, ...deps.access }),
+    ...creditsHandlers({ clock, events, ...deps.access }),
     ...tenantsHandlers({ clock, events, ...deps.access }),
     ...configHandlers(sources),
   }

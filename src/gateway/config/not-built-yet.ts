@@ -17,11 +17,7 @@ export interface NotBuiltYet {
   works?: readonly unknown[]
 }
 
-export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
-  { path: 'tenants[].credits', part: 'credits' },
-  { path: 'tenants[].actor_credits', part: 'credits' },
-  { path: 'tenants[].credit_window', part: 'credits' },
-]
+export const NOT_BUILT_YET: readonly NotBuiltYet[] = []
 
 /** A problem for each value of the written config that would have no effect yet. */
 export function notBuiltYet(raw: unknown, table = NOT_BUILT_YET): Problem[] {

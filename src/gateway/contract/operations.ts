@@ -71,6 +71,9 @@ export const operations = {
   'tenants.list': read('/v1/tenants', 'Every tenant, with its settings as they are in force.'),
   'tenants.show': read('/v1/tenants/show', 'One tenant.'),
   'tenants.set': change('/v1/tenants/set', 'Set limits of a tenant over the config, or make one.'),
+  'credits.show': read('/v1/credits', 'What tenants and actors used and have left.'),
+  'credits.grant': change('/v1/credits/grant', 'Add tokens to what may be used in this window.'),
+  'credits.reset': change('/v1/credits/reset', 'Count from zero again in this window.'),
 
   'config.show': read('/v1/config', 'The config that runs, secrets masked.'),
   'config.drift': read('/v1/config/drift', 'How the file differs from what runs.'),

@@ -4,6 +4,7 @@ import { permitModel } from '../access/visitor.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { traceContextOf } from '../observe/trace-context.ts'
+import type { Reservation } from '../policy/credits.ts'
 import { fallbackFor, resolveModel } from '../policy/resolve-model.ts'
 import type { Obstacle } from '../policy/resolve-model.ts'
 import type { ActiveRequest } from './active-requests.ts'
@@ -34,15 +35,20 @@ export async function handleInference(
   const client = new ClientStream(ctx)
   let request: InferenceRequest | undefined
   let outcome: Outcome = { kind: 'failed', status: 500, code: 'internal' }
+  let charge: Reservation | undefined
   try {
     request = await readRequest(deps, ctx, dialect)
+    describe(active, request)
+    charge = deps.charge(request)
     outcome = await serve(deps, { request, active, client })
   } catch (error) {
     outcome = report(ctx, dialect, { client, active, error })
   } finally {
     ctx.res.off('close', onClose)
     deps.active.close(active)
-    deps.done(recordOf({ outcome, active, request, dialect, now: deps.clock.mono() }))
+    const record = recordOf({ outcome, active, request, dialect, now: deps.clock.mono() })
+    charge?.settle(record.promptTokens + record.outputTokens)
+    deps.done(record)
   }
 }
 
@@ -52,13 +58,17 @@ interface Serving {
   client: ClientStream
 }
 
-async function serve(deps: InferenceDeps, serving: Serving): Promise<Outcome> {
-  const { request, active } = serving
+/** Known from here on, also where the request is refused. */
+function describe(active: ActiveRequest, request: InferenceRequest): void {
   active.model = request.name.key
   if (request.means === 'alias') active.askedModel = request.facts.model
   active.background = isBackground(request)
   active.tenant = request.identity.tenant
   active.actor = request.identity.actor
+}
+
+async function serve(deps: InferenceDeps, serving: Serving): Promise<Outcome> {
+  const { request, active } = serving
   if (request.facts.kind === 'unload') {
     const { status, contentType, body } = await deps.unload(request)
     sendAnswer(request.ctx, { status, headers: { 'content-type': contentType }, body })

@@ -9,6 +9,7 @@ import type { Config } from '../config/schema.ts'
 import type { Dialect, RequestFacts } from '../dialects/dialect.ts'
 import type { FleetEvent } from '../fleet/fleet-event.ts'
 import type { NumCtxVerdict } from '../policy/context-guard.ts'
+import type { Reservation } from '../policy/credits.ts'
 import type { ModelName } from '../policy/model-name.ts'
 import type { RequestRecord } from '../observe/request-record.ts'
 import type { ActiveRequests } from './active-requests.ts'
@@ -83,6 +84,8 @@ export interface InferenceDeps {
   unload(request: InferenceRequest): Promise<Answerable>
   /** Whether traces that begin here are recorded. */
   recordsTraces(): boolean
+  /** Reserves what it may cost. Throws GatewayError credits_spent. */
+  charge(request: InferenceRequest): Reservation | undefined
   /** Books the request once it is over. What it throws changes nothing. */
   done(record: RequestRecord): void
 }

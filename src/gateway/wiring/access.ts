@@ -8,12 +8,14 @@ import { needsKeys } from '../config/needs-keys.ts'
 import type { StoragePaths } from '../config/storage-paths.ts'
 import type { Log } from '../observe/log.ts'
 import { StartError } from '../start-error.ts'
+import { CreditsState } from '../state/credits-state.ts'
 import { KeysState } from '../state/keys-state.ts'
 import { TenantsState } from '../state/tenants-state.ts'
 
 export interface AccessState {
   keys: KeysState
   tenants: TenantsState
+  credits: CreditsState
   gatekeeper: Gatekeeper
   /** The running config, its tenants as they are in force. The same object while nothing changes. */
   config(): Config
@@ -26,11 +28,12 @@ interface AccessOptions {
   config(): Config
 }
 
-/** Throws StartError where a file is broken. */
+/** Throws StartError where a file is broken, or where others could come in without a key. */
 export function openAccess({ paths, clock, log, config: written }: AccessOptions): AccessState {
   const keys = new KeysState(paths.keys_file, { clock })
   const tenants = new TenantsState(paths.tenants_file)
   const config = inForce(written, tenants)
+  refuseOpenListener({ config, keys })
   const gatekeeper = new Gatekeeper({
     clock,
     keys,
@@ -38,11 +41,16 @@ export function openAccess({ paths, clock, log, config: written }: AccessOptions
     needsKeys: () => needsKeys(config()),
     onRefused: (count) => log.event('auth.refused', { count }),
   })
-  return { keys, tenants, gatekeeper, config }
+  const credits = new CreditsState(paths.credits_file, {
+    clock,
+    tenants: () => config().tenants,
+    onTrouble: (trouble) => log.event('state.trouble', { problem: trouble?.message }),
+  })
+  return { keys, tenants, credits, gatekeeper, config }
 }
 
 /** Throws StartError: whoever opens a listener to others says so, or has keys. */
-export function refuseOpenListener({ config, keys }: AccessState): void {
+function refuseOpenListener({ config, keys }: Pick<AccessState, 'config' | 'keys'>): void {
   const { auth, listen } = config()
   if (auth.mode !== 'auto' || !needsKeys({ auth, listen }) || keys.anyUsable) return
   const message = `others can reach ${listen}, and there is no key yet. Start with "listen" on 127.0.0.1 and make one with \`ogw keys create\`; or write "auth": {"mode": "keys"}, and nobody is served until there is one; or write "auth": {"mode": "open"} to serve everyone`

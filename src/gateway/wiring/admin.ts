@@ -115,6 +115,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     actions: modelActions(parts),
     access: {
       keys: options.access.keys,
+      credits: options.access.credits,
       state: options.access.tenants,
       tenants: () => options.access.config().tenants,
     },

@@ -5,9 +5,11 @@ import { classify, errorMessage } from '../fleet/worker-faults.ts'
 import { splitAddress } from '../fleet/worker-api.ts'
 import { unloadOn } from '../fleet/worker-control.ts'
 import type { Address, Worker } from '../fleet/worker.ts'
+import type { CreditLedger } from '../policy/credits.ts'
 import type { Observer } from '../observe/observer.ts'
 import { unloadEverywhere } from '../proxy/handle-unload.ts'
 import type { InferenceDeps, Upstream } from '../proxy/inference-deps.ts'
+import { chargeFor } from '../proxy/charge.ts'
 import { ModelKnowledge } from '../proxy/model-knowledge.ts'
 import type { ParserPool } from '../proxy/parser-pool.ts'
 import { TokenRatios } from '../proxy/token-ratios.ts'
@@ -15,11 +17,15 @@ import { loadEmpty } from './load-empty.ts'
 import type { GatewayParts } from './parts.ts'
 
 interface Shared {
+  credits: CreditLedger
   parsers: ParserPool
   observer: Observer
 }
 
-export function inferenceDeps(parts: GatewayParts, { parsers, observer }: Shared): InferenceDeps {
+export function inferenceDeps(
+  parts: GatewayParts,
+  { credits, parsers, observer }: Shared,
+): InferenceDeps {
   const { clock, config, fleet, prober, scheduler, active } = parts
   return {
     clock,
@@ -70,6 +76,7 @@ export function inferenceDeps(parts: GatewayParts, { parsers, observer }: Shared
         request,
       ),
     recordsTraces: () => config().otel.endpoint !== null,
+    charge: (request) => chargeFor(credits, request, clock.now()),
     done: (record) => observer.requestDone(record),
   }
 }

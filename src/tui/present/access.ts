@@ -1,6 +1,6 @@
 // Keys and tenants as rows.
 
-import type { KeyRow, TenantRow } from '../../gateway/contract/schema/access.ts'
+import type { CreditRow, KeyRow, TenantRow } from '../../gateway/contract/schema/access.ts'
 import { cell, foreign, type Cell, type TableView } from './cell.ts'
 import { age, NONE } from './units.ts'
 
@@ -73,4 +73,27 @@ export function presentTenant(tenant: TenantRow): [string, Cell][] {
 function models(of: { allowed_models: readonly string[]; denied_models: readonly string[] }): Cell {
   const denied = of.denied_models.length > 0 ? ` but not ${of.denied_models.join(', ')}` : ''
   return foreign(`${of.allowed_models.join(', ')}${denied}`)
+}
+
+export function presentCredits(rows: readonly CreditRow[]): TableView {
+  return {
+    columns: [
+      { header: 'TENANT' },
+      { header: 'ACTOR' },
+      { header: 'USED', align: 'right' },
+      { header: 'LIMIT', align: 'right' },
+      { header: 'GRANTED', align: 'right' },
+      { header: 'LEFT', align: 'right' },
+      { header: 'RESETS' },
+    ],
+    rows: rows.map((row) => [
+      foreign(row.tenant),
+      foreign(row.actor ?? NONE),
+      cell(String(row.used)),
+      cell(limit(row.limit)),
+      cell(String(row.granted)),
+      cell(row.left === null ? '∞' : String(row.left), row.left === 0 ? 'bad' : 'plain'),
+      cell(row.resets_at),
+    ]),
+  }
 }

@@ -72,6 +72,9 @@ const INPUTS: { [N in OperationName]: InputOf<N> } = {
   'tenants.set': { tenant: 'team', weight: 3, credit_window: '1h' },
   'tenants.list': {},
   'tenants.show': { tenant: 'TEAM' },
+  'credits.grant': { tenant: 'team', tokens: 500 },
+  'credits.reset': { tenant: 'team', actor: 'anna' },
+  'credits.show': {},
 }
 
 test('every operation answers in the shape of the contract', async (t) => {

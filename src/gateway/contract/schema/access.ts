@@ -59,6 +59,27 @@ export type TenantRow = z.infer<typeof TenantRow>
 
 const Tokens = z.int().min(0)
 
+export const CreditRow = z.object({
+  tenant: z.string(),
+  /** Null for the tenant as a whole. */
+  actor: z.string().nullable(),
+  /** Tokens per window. 0: unlimited. */
+  limit: z.int(),
+  granted: z.int(),
+  used: z.int(),
+  /** By requests that run. */
+  reserved: z.int(),
+  /** Null: unlimited. */
+  left: z.int().nullable(),
+  resets_at: WallTime,
+})
+export type CreditRow = z.infer<typeof CreditRow>
+
+const CreditFields = {
+  tenant: TenantName,
+  actor: z.string().min(1).max(200).optional().describe('Default: the tenant as a whole.'),
+}
+
 export const accessShapes = {
   'keys.list': { input: Nothing, output: z.array(KeyRow) },
   'keys.create': {
@@ -80,6 +101,15 @@ export const accessShapes = {
     output: KeyRow,
   },
   'keys.revoke': { input: changeOf({ id: z.string().min(1).max(64) }), output: KeyRow },
+  'credits.show': {
+    input: z.strictObject({ tenant: TenantName.optional() }),
+    output: z.array(CreditRow),
+  },
+  'credits.grant': {
+    input: changeOf({ ...CreditFields, tokens: z.int().min(1).max(1e15) }),
+    output: CreditRow,
+  },
+  'credits.reset': { input: changeOf(CreditFields), output: CreditRow },
   'tenants.list': { input: Nothing, output: z.array(TenantRow) },
   'tenants.show': { input: z.strictObject({ tenant: TenantName }), output: TenantRow },
   'tenants.set': {

@@ -1,0 +1,92 @@
+// Credits over the admin socket: what is used and left, and changes for the window that runs.
+
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config/schema.ts'
+import type { CreditRow } from '../../contract/schema/access.ts'
+import type { ParsedInputOf } from '../../contract/schema.ts'
+import type { EventRing } from '../../observe/event-ring.ts'
+import { creditsLeft } from '../../policy/credits.ts'
+import type { Account, Payer } from '../../policy/credits.ts'
+import type { CreditsState } from '../../state/credits-state.ts'
+import type { Caller, Handlers } from '../handlers.ts'
+import { tenantNamed } from './tenants.ts'
+
+export interface CreditsHandlerDeps {
+  clock: Clock
+  credits: CreditsState
+  events: EventRing
+  /** As they are in force. */
+  tenants(): Config['tenants']
+}
+
+type Name = Extract<keyof Handlers, `credits.${string}`>
+type Asked = ParsedInputOf<'credits.reset'>
+
+export function creditsHandlers(deps: CreditsHandlerDeps): Pick<Handlers, Name> {
+  return {
+    'credits.show': ({ tenant }) => show(deps, tenant),
+    'credits.grant': (input, caller) =>
+      change(deps, { input, caller, verb: 'grant' }, (payer) =>
+        deps.credits.grant(payer, input.tokens),
+      ),
+    'credits.reset': (input, caller) =>
+      change(deps, { input, caller, verb: 'reset' }, (payer) => deps.credits.reset(payer)),
+  }
+}
+
+function show(deps: CreditsHandlerDeps, tenant: string | undefined): CreditRow[] {
+  const all = deps.tenants()
+  const wanted = tenant === undefined ? all : [tenantNamed(all, tenant)]
+  const rows = deps.credits.rows()
+  return wanted.flatMap(({ name }) => {
+    const actors = rows.filter((row) => row.tenant === name && row.account !== undefined)
+    return [{ tenant: name, account: undefined }, ...actors].map((payer) => rowOf(deps, payer))
+  })
+}
+
+interface Changing {
+  input: Asked
+  caller: Caller
+  verb: 'grant' | 'reset'
+}
+
+async function change(
+  deps: CreditsHandlerDeps,
+  { input, caller, verb }: Changing,
+  act: (payer: Payer) => Promise<void>,
+): Promise<CreditRow> {
+  const { name: tenant } = tenantNamed(deps.tenants(), input.tenant)
+  const payer = { tenant, account: input.actor }
+  const before = rowOf(deps, payer)
+  if (input.dry_run === true) return before
+  await act(payer)
+  const after = rowOf(deps, payer)
+  caller.note({ changed: true, before, after, message: `credits ${verb}` })
+  const object = input.actor === undefined ? tenant : `${tenant} ${input.actor}`
+  const detail = `used ${after.used}, granted ${after.granted}`
+  deps.events.add({
+    severity: 'info',
+    event: `credits.${verb}`,
+    object,
+    detail,
+    actor: caller.actor,
+  })
+  return after
+}
+
+function rowOf(deps: CreditsHandlerDeps, { tenant: name, account }: Payer): CreditRow {
+  const tenant = tenantNamed(deps.tenants(), name)
+  const limit = account === undefined ? tenant.credits : tenant.actor_credits
+  const state: Account = deps.credits.state({ tenant: name, account })
+  const left = creditsLeft(state, limit)
+  return {
+    tenant: name,
+    actor: account ?? null,
+    limit,
+    granted: state.granted,
+    used: state.used,
+    reserved: state.reserved,
+    left: left ?? null,
+    resets_at: new Date(state.windowStart + tenant.credit_window).toISOString(),
+  }
+}

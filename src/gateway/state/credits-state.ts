@@ -1,0 +1,241 @@
+// The credit accounts: counted in memory, written within half a second, so that a process that is
+// killed loses less than its last second. A disk that fails is told and stops nobody.
+
+import { z } from 'zod'
+import type { Clock, Timer } from '../clock.ts'
+import type { Config } from '../config/schema.ts'
+import { affords, inWindow, windowStart } from '../policy/credits.ts'
+import type { Account, CreditLedger, Payer, Reserved } from '../policy/credits.ts'
+import { Document, NotSaved } from './document.ts'
+import type { DocumentOptions } from './document.ts'
+
+type Tenant = Config['tenants'][number]
+
+const Stored = z.strictObject({
+  tenant: z.string().min(1),
+  account: z.string().nullable(),
+  window_start: z.number(),
+  used: z.number().min(0),
+  granted: z.number(),
+})
+
+const CreditsDocument = z.strictObject({ version: z.literal(1), accounts: z.array(Stored) })
+type CreditsDocument = z.infer<typeof CreditsDocument>
+
+export interface CreditsDeps extends Pick<DocumentOptions<CreditsDocument>, 'disk'> {
+  clock: Clock
+  /** As they are in force. */
+  tenants(): readonly Tenant[]
+  /** Told when writing begins to fail, and with undefined when it works again. */
+  onTrouble(error: NotSaved | undefined): void
+}
+
+export interface CreditRow extends Payer {
+  state: Account
+}
+
+/** Changes are gathered for so long. */
+const WRITE_GAP_MS = 400
+const RETRY_MS = 2_000
+/** Actors beyond it push out those that are idle. */
+const MAX_ACCOUNTS = 100_000
+
+interface Entry extends Payer {
+  state: Account
+}
+
+export class CreditsState implements CreditLedger {
+  readonly #deps: CreditsDeps
+  readonly #document: Document<CreditsDocument>
+  readonly #entries = new Map<string, Entry>()
+  #timer: Timer | undefined
+  #writing: Promise<void> = Promise.resolve()
+  #dirty = false
+  #trouble: NotSaved | undefined
+
+  /** Throws StartError where the file is broken. */
+  constructor(file: string, { disk, ...deps }: CreditsDeps) {
+    this.#deps = { ...deps }
+    this.#document = new Document<CreditsDocument>({
+      file,
+      schema: CreditsDocument,
+      empty: { version: 1, accounts: [] },
+      remedy: 'move it away to start with nothing used',
+      ...(disk === undefined ? {} : { disk }),
+    })
+    for (const { tenant, account, window_start, used, granted } of this.#document.value.accounts) {
+      const payer = { tenant, account: account ?? undefined }
+      const state = { windowStart: window_start, used, reserved: 0, granted }
+      this.#entries.set(keyOf(payer), { ...payer, state })
+    }
+  }
+
+  get error(): string | undefined {
+    return this.#trouble?.message
+  }
+
+  /** Both or none: a request that its tenant cannot pay reserves nothing of its actor. */
+  reserve(payer: Payer, tokens: number): Reserved {
+    const { credits = 0, actor_credits = 0 } = this.#tenant(payer.tenant) ?? {}
+    const ofTenant = { tenant: payer.tenant, account: undefined }
+    if (!affords(this.#entry(ofTenant).state, credits, tokens)) {
+      return { ok: false, who: 'tenant', resetAtMs: this.#resetAt(payer.tenant) }
+    }
+    const payers = payer.account === undefined ? [ofTenant] : [ofTenant, payer]
+    if (payer.account !== undefined && !affords(this.#entry(payer).state, actor_credits, tokens)) {
+      return { ok: false, who: 'actor', resetAtMs: this.#resetAt(payer.tenant) }
+    }
+    for (const one of payers) this.#add(one, { reserved: tokens, used: 0 })
+    let settled = false
+    const settle = (used: number): void => {
+      if (settled) return
+      settled = true
+      for (const one of payers) this.#add(one, { reserved: -tokens, used: Math.max(0, used) })
+      this.#changed()
+    }
+    return { ok: true, reservation: { settle } }
+  }
+
+  /** In the window of now. */
+  rows(): CreditRow[] {
+    return [...this.#entries.values()].map((entry) => ({
+      ...entry,
+      state: this.#entry(entry).state,
+    }))
+  }
+
+  state(payer: Payer): Account {
+    return this.#entry(payer).state
+  }
+
+  /** Wall clock in milliseconds at which the tenant's next window begins. */
+  #resetAt(tenant: string): number {
+    const windowMs = this.#windowMs(tenant)
+    return windowStart(this.#deps.clock.now(), windowMs) + windowMs
+  }
+
+  /** Adds to what may be used in this window. Rejects with NotSaved. */
+  async grant(payer: Payer, tokens: number): Promise<void> {
+    const entry = this.#entry(payer)
+    const before = entry.state
+    entry.state = { ...before, granted: before.granted + tokens }
+    await this.#writeNow(() => (entry.state = { ...entry.state, granted: before.granted }))
+  }
+
+  /** Nothing is used in this window any more. Rejects with NotSaved. */
+  async reset(payer: Payer): Promise<void> {
+    const entry = this.#entry(payer)
+    const { used } = entry.state
+    entry.state = { ...entry.state, used: 0 }
+    await this.#writeNow(() => (entry.state = { ...entry.state, used: entry.state.used + used }))
+  }
+
+  /** Writes what is not written yet. */
+  async stop(): Promise<void> {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    await this.#write()
+  }
+
+  async #writeNow(undo: () => void): Promise<void> {
+    this.#dirty = true
+    await this.#write()
+    if (this.#trouble === undefined) return
+    undo()
+    throw this.#trouble
+  }
+
+  #add(payer: Payer, { reserved, used }: { reserved: number; used: number }): void {
+    const entry = this.#entry(payer)
+    const { state } = entry
+    entry.state = {
+      ...state,
+      reserved: Math.max(0, state.reserved + reserved),
+      used: state.used + used,
+    }
+  }
+
+  #entry(payer: Payer): Entry {
+    const key = keyOf(payer)
+    const now = this.#deps.clock.now()
+    const windowMs = this.#windowMs(payer.tenant)
+    const known = this.#entries.get(key)
+    if (known === undefined && this.#entries.size >= MAX_ACCOUNTS) this.#dropIdle()
+    const entry = known ?? { ...payer, state: inWindow(undefined, now, windowMs) }
+    entry.state = inWindow(entry.state, now, windowMs)
+    if (known === undefined) this.#entries.set(key, entry)
+    return entry
+  }
+
+  #dropIdle(): void {
+    for (const [key, { state, account }] of this.#entries) {
+      if (account === undefined || state.reserved > 0) continue
+      this.#entries.delete(key)
+      if (this.#entries.size < MAX_ACCOUNTS) return
+    }
+  }
+
+  #tenant(name: string): Tenant | undefined {
+    return this.#deps.tenants().find((tenant) => tenant.name === name)
+  }
+
+  #windowMs(tenant: string): number {
+    return this.#tenant(tenant)?.credit_window ?? DAY_MS
+  }
+
+  #changed(): void {
+    this.#dirty = true
+    this.#plan(WRITE_GAP_MS)
+  }
+
+  #plan(ms: number): void {
+    this.#timer ??= this.#deps.clock.after(ms, () => {
+      this.#timer = undefined
+      void this.#write()
+    })
+  }
+
+  #write(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#writeOut())
+    return this.#writing
+  }
+
+  async #writeOut(): Promise<void> {
+    if (!this.#dirty) return
+    this.#dirty = false
+    try {
+      await this.#document.save({ version: 1, accounts: this.#stored() })
+      this.#tell(undefined)
+    } catch (error) {
+      if (!(error instanceof NotSaved)) throw error
+      this.#dirty = true
+      this.#plan(RETRY_MS)
+      this.#tell(error)
+    }
+  }
+
+  #stored(): CreditsDocument['accounts'] {
+    return [...this.#entries.values()]
+      .filter(({ state }) => state.used > 0 || state.granted !== 0)
+      .map(({ tenant, account, state }) => ({
+        tenant,
+        account: account ?? null,
+        window_start: state.windowStart,
+        used: state.used,
+        granted: state.granted,
+      }))
+  }
+
+  #tell(trouble: NotSaved | undefined): void {
+    const changed = (this.#trouble === undefined) !== (trouble === undefined)
+    this.#trouble = trouble
+    if (changed) this.#deps.onTrouble(trouble)
+  }
+}
+
+const DAY_MS = 86_400_000
+
+/** A line feed is in no name of a tenant. */
+function keyOf({ tenant, account }: Payer): string {
+  return account === undefined ? tenant : `${tenant}\n${account}`
+}

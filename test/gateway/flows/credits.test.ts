@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Rig } from '../../support/rig.ts'
+import { startRig } from '../../support/rig.ts'
+import { until } from '../../support/until.ts'
+
+const messages = [{ role: 'user', content: 'hi' }]
+
+async function keyFor(rig: Rig, tenant: string) {
+  const { key } = await rig.gateway.access.keys.create({
+    tenant,
+    scope: 'infer',
+    expires_ms: null,
+    allowed_models: ['*'],
+    denied_models: [],
+    trust_identity_headers: true,
+    actor: 'test',
+  })
+  return { authorization: `Bearer ${key}` }
+}
+
+const DIALECTS: [path: string, body: object][] = [
+  ['/api/chat', { messages, stream: false }],
+  ['/api/generate', { prompt: 'x', stream: false }],
+  ['/v1/chat/completions', { messages }],
+  ['/v1/responses', { input: 'x' }],
+  ['/v1/messages', { messages, max_tokens: 9 }],
+]
+
+test('a tenant at its limit gets 429 with the time of the reset, another is untouched', async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['m:1b'], tokens: 20 }],
+    config: { tenants: [{ name: 'poor', credits: 300, credit_window: '1h' }, { name: 'rich' }] },
+  })
+  const [poor, rich] = [await keyFor(rig, 'poor'), await keyFor(rig, 'rich')]
+  const ask = (headers: Record<string, string>, [path, body]: [string, object]) =>
+    rig.post(path, { model: 'm:1b', ...body }, { headers })
+  const first = await ask(poor, ['/api/chat', { messages, stream: false }])
+  assert.equal(first.status, 200)
+  const { prompt_eval_count: input, eval_count: output } = (await first.json()) as {
+    prompt_eval_count: number
+    eval_count: number
+  }
+  const { credits } = rig.gateway.access
+  const payer = { tenant: 'poor', account: undefined }
+  await until(() => credits.state(payer).used === input + output, {
+    timeoutMs: 8000,
+    what: 'the real usage',
+  })
+  credits.reserve(payer, 299 - input - output)
+  for (const dialect of DIALECTS) {
+    const answer = await ask(poor, dialect)
+    const text = await answer.text()
+    assert.equal(answer.status, 429, text)
+    assert.equal(answer.headers.get('x-should-retry'), 'false')
+    const seconds = Number(answer.headers.get('retry-after'))
+    const left = Math.ceil((3_600_000 - (Date.now() % 3_600_000)) / 1000)
+    assert.ok(Math.abs(seconds - left) <= 5, `${seconds} and not ${left}`)
+    assert.match(text, /counted anew from \d{4}-/)
+    const other = await ask(rich, dialect)
+    assert.equal(other.status, 200, await other.text())
+  }
+  credits.reserve(payer, 1)
+})
+
+// Whatever becomes of a request, nothing may stay reserved: it would lock its tenant out.
+test('every way in which a request can end gives back what it reserved', async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['m:1b'], tokens: 50, tokenMs: 20 }],
+    config: { tenants: [{ name: 'team', credits: 100_000, actor_credits: 50_000 }] },
+  })
+  const headers = { ...(await keyFor(rig, 'team')), 'x-openwebui-user-id': 'anna' }
+  const post = (body: object, signal?: AbortSignal) =>
+    rig.post('/api/chat', { messages, ...body }, { headers, ...(signal && { signal }) })
+  const reserved = () =>
+    rig.gateway.access.credits.state({ tenant: 'team', account: 'anna' }).reserved
+
+  assert.equal((await post({ model: 'none:1b' })).status, 404)
+  await rig.quiet()
+  assert.equal(reserved(), 0, 'refused')
+
+  const gone = new AbortController()
+  const left = await post({ model: 'm:1b' }, gone.signal)
+  assert.equal(left.status, 200)
+  assert.ok(reserved() > 0)
+  gone.abort()
+  await rig.quiet()
+  assert.equal(reserved(), 0, 'left in the middle')
+  const { used } = rig.gateway.access.credits.state({ tenant: 'team', account: 'anna' })
+  assert.ok(used > 0, 'what was made for it is charged')
+
+  await rig.sims[0]?.faults.add({ kind: 'refuse' })
+  const failed = await post({ model: 'm:1b' })
+  assert.ok(failed.status >= 500)
+  await rig.quiet()
+  assert.equal(reserved(), 0, 'failed')
+})
