@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { AdminClient } from '../../../src/gateway/contract/client.ts'
 import { socketTransport } from '../../../src/gateway/contract/transport.ts'
@@ -206,4 +209,24 @@ test('clients with different num_ctx are seen as reloads, and snap ends them', a
   }
   assert.equal(await loadsOf({}), 7)
   assert.equal(await loadsOf({ num_ctx: { policy: 'snap' } }), 1)
+})
+
+// B073: the head is out long before the worker's count is known; a trailer still tells the client.
+test('a client that reads trailers hears there that its prompt was cut', async () => {
+  await using rig = await startRig({
+    workers: [{ models: [model(['completion'])], defaultContext: 2048 }],
+    config: { model_capabilities: { context_guard: 'off' } },
+  })
+  const trailersOf = async (content: string): Promise<IncomingMessage['trailers']> => {
+    const request = http.request(`${rig.url}/api/chat`, { method: 'POST', agent: false })
+    request.end(JSON.stringify(chat(content, { stream: true })))
+    const [answer] = (await once(request, 'response')) as [IncomingMessage]
+    const text = Buffer.concat(await answer.toArray()).toString()
+    assert.match(text, /"done":true.*\n$/)
+    assert.equal(answer.complete, true)
+    return answer.trailers
+  }
+  const warning = (await trailersOf(words(15_000)))['x-ogw-warning']
+  assert.match(warning ?? '', /^the worker cut the prompt: it read \d+ tokens of \d+ characters$/)
+  assert.deepEqual(await trailersOf('hi'), {})
 })
