@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { until } from './until.ts'
 
-const MAIN = path.join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js')
+/** As an operator starts it; the script becomes the process. */
+const OGW = path.join(import.meta.dirname, '..', '..', '..', 'bin', 'ogw')
 
 export interface Serving extends AsyncDisposable {
   url: string
@@ -43,7 +44,7 @@ export async function startServing(
       ...config,
     }),
   )
-  const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], {
+  const child = spawn(OGW, ['serve', '--config', file], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...inFolder(env, folder) },
   })
