@@ -18,6 +18,9 @@ export const TESTED_VERSION = '0.33.0'
 /** Go's zero time, for a worker that told none. */
 const NO_TIME = '0001-01-01T00:00:00Z'
 
+/** A SHA-256 in hex, as every real one is. */
+const DIGEST_LENGTH = 64
+
 /** The workers whose models clients see at the monotonic time `now`. */
 export function shownWorkers(workers: readonly Worker[], now: number): readonly Worker[] {
   return workers.filter(({ health }) => {
@@ -81,7 +84,7 @@ export function tagsRow({ model, modifiedAt }: Installed): object {
     ...(remoteHost === undefined ? {} : { remote_host: remoteHost }),
     modified_at: validTime(modifiedAt),
     size,
-    digest,
+    digest: slicedDigest(digest),
     details: detailsOf(model),
     ...(capabilities === undefined ? {} : { capabilities }),
   }
@@ -94,13 +97,16 @@ export function psRow(model: LoadedModel): object {
     name,
     model: name,
     size,
-    digest,
+    digest: slicedDigest(digest),
     details: detailsOf(model),
     expires_at: validTime(model.expiresAt),
     size_vram: sizeVram,
     ...(contextLength === undefined ? {} : { context_length: contextLength }),
   }
 }
+
+/** Long enough for those who cut it: `ollama ls` and `ollama ps` crash at fewer than 12 characters. */
+const slicedDigest = (digest: string): string => digest.padEnd(DIGEST_LENGTH, '0')
 
 /** An entry of /v1/models under the given id: good for OpenAI's and Anthropic's clients at once. */
 export function modelObject(id: string, { model, modifiedAt }: Installed): object {
