@@ -71,14 +71,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { parts, rooms, state, log, reload } = assembly
   // The socket first: a second gateway on it must refuse before it has touched anything.
   const { listen, ops_listen: opsListen } = reload.config
+  const addresses = { listen, opsListen }
   rooms.admin = await openAdmin({
     ...assembly,
     state: assembly.operators,
     env: options.env,
-    addresses: { listen, opsListen },
+    addresses,
     draining: () => state.draining,
   })
   const { address, opsAddress } = await listenOrStop(parts, rooms)
+  addresses.listen = withPort(listen, address)
+  addresses.opsListen = opsListen && withPort(opsListen, opsAddress)
   rooms.performance.start()
   parts.prober.start()
   parts.inventory.start()
@@ -293,4 +296,9 @@ function hostAndPort(text: string): ListenAddress {
   const address = readListenAddress(text)
   if (address === undefined) throw new TypeError(`not an address: ${text}`)
   return address
+}
+
+/** Port 0 in the config is any free one: what is shown is the one it became. */
+function withPort(text: string, address: AddressInfo | undefined): string {
+  return address === undefined ? text : text.replace(/:0$/, `:${address.port}`)
 }

@@ -67,6 +67,7 @@ export interface AdminOptions {
   log: Log
   paths: StoragePaths
   env: Readonly<Record<string, string | undefined>>
+  /** As configured; the real ones stand in it once the listeners have them. */
   addresses: { listen: string; opsListen: string | null }
   draining(): boolean
 }
@@ -89,7 +90,12 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
       startedWall: clock.now(),
       startedMono: clock.mono(),
       socket,
-      ...options.addresses,
+      get listen() {
+        return options.addresses.listen
+      },
+      get opsListen() {
+        return options.addresses.opsListen
+      },
     },
     fleet,
     slots: scheduler,
