@@ -66,6 +66,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async (context) => (await import('./commands/credits.ts')).creditsCommand(context),
   },
   {
+    name: 'usage',
+    summary: 'sum up the tokens that were used',
+    group: 'Look',
+    load: async (context) => (await import('./commands/usage.ts')).usageCommand(context),
+  },
+  {
     name: 'requests',
     summary: 'see and cancel requests',
     group: 'Steer',

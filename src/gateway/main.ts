@@ -156,7 +156,7 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
     env,
     endpoint: () => reload.config.otel.endpoint,
   })
-  const sinks = [requestLog(log), metrics.book, book, traces.book]
+  const sinks = [requestLog(log), metrics.book, book, traces.book, access.book]
   if (config.audit.requests) sinks.push(requestAudit(operators.audit))
   const parsers = new ParserPool()
   const inference = inferenceDeps(parts, {
@@ -173,7 +173,7 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
     }),
     parsers,
     traces,
-    credits: access.credits,
+    access,
     performance: new WorkerPerformance(paths.worker_performance_file, {
       fleet: parts.fleet,
       clock,
@@ -207,7 +207,7 @@ interface Rooms {
   parsers: ParserPool
   traces: TraceSink
   performance: WorkerPerformance
-  credits: AccessState['credits']
+  access: AccessState
   admin: Admin | undefined
 }
 

@@ -32,6 +32,16 @@ test('a key is made, used, listed and revoked', async () => {
   const { id, key, ...rest } = JSON.parse(made.stdout) as { id: string; key: string }
   assert.deepEqual(rest, { tenant: 'default', scope: 'infer', expires_at: null })
   assert.deepEqual([await asked(rig, key), await asked(rig, key, 'n:1b')], [200, 403])
+  await rig.quiet()
+  const used = await ogw(rig, 'usage', '--by', 'actor', '--json')
+  const [row] = JSON.parse(used.stdout) as {
+    name: string
+    requests: number
+    output_tokens: number
+  }[]
+  assert.deepEqual([row?.name, row?.requests], [`default/${id}`, 1])
+  assert.ok((row?.output_tokens ?? 0) > 0)
+  assert.equal((await ogw(rig, 'usage', '--since', '91d')).code, 2)
 
   const plain = await ogw(rig, 'keys', 'create', '--tenant', 'default', '--expires', '30d')
   assert.match(plain.stdout, /^ogw_[\w-]{43}\n$/, 'the key alone, for a script')

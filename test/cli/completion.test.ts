@@ -99,6 +99,7 @@ const CASES: readonly [string[], string[]][] = [
       'keys',
       'tenants',
       'credits',
+      'usage',
       'requests',
       'serve',
       'demo',

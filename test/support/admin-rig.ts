@@ -25,6 +25,7 @@ import type { Disk } from '../../src/gateway/state/disk.ts'
 import { PlacementState } from '../../src/gateway/state/placement-state.ts'
 import { CreditsState } from '../../src/gateway/state/credits-state.ts'
 import { KeysState } from '../../src/gateway/state/keys-state.ts'
+import { UsageLog } from '../../src/gateway/state/usage-log.ts'
 import { TenantsState } from '../../src/gateway/state/tenants-state.ts'
 import { WorkersState } from '../../src/gateway/state/workers-state.ts'
 import { manualClock } from './manual-clock.ts'
@@ -194,6 +195,7 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
     access: {
       keys,
       credits,
+      usage: new UsageLog(paths.usage_file, clock),
       state: tenants,
       tenants: () => tenants.effective(reload.config.tenants),
     },

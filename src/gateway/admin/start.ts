@@ -17,6 +17,8 @@ import { requestsHandlers } from './handlers/requests.ts'
 import type { ExplainAnswer, ExplainQuestion } from './handlers/requests.ts'
 import { tenantsHandlers } from './handlers/tenants.ts'
 import type { TenantsHandlerDeps } from './handlers/tenants.ts'
+import { usageHandlers } from './handlers/usage.ts'
+import type { UsageHandlerDeps } from './handlers/usage.ts'
 import { workersHandlers } from './handlers/workers.ts'
 import { startAdminServer } from './server.ts'
 import type { AdminServerDeps } from './server.ts'
@@ -31,7 +33,7 @@ export interface AdminDeps {
   /** Probes now and reads the lists of what answers. */
   probe(worker: string): Promise<void>
   actions: ModelActions
-  access: Pick<TenantsHandlerDeps & CreditsHandlerDeps, 'keys' | 'state' | 'tenants' | 'credits'>
+  access: Omit<TenantsHandlerDeps & CreditsHandlerDeps & UsageHandlerDeps, 'clock' | 'events'>
   /** The eligible worker that the selection prefers for a model, undefined = none. */
   prefer(model: string): string | undefined
   explain(question: ExplainQuestion): ExplainAnswer
@@ -83,6 +85,7 @@ function handlersOf(deps: AdminDeps): Handlers {
     }),
     ...keysHandlers({ clock, events, ...deps.access }),
     ...creditsHandlers({ clock, events, ...deps.access }),
+    ...usageHandlers({ clock, ...deps.access }),
     ...tenantsHandlers({ clock, events, ...deps.access }),
     ...configHandlers(sources),
   }

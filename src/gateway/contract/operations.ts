@@ -74,6 +74,7 @@ export const operations = {
   'credits.show': read('/v1/credits', 'What tenants and actors used and have left.'),
   'credits.grant': change('/v1/credits/grant', 'Add tokens to what may be used in this window.'),
   'credits.reset': change('/v1/credits/reset', 'Count from zero again in this window.'),
+  usage: read('/v1/usage', 'Sums of what was used.'),
 
   'config.show': read('/v1/config', 'The config that runs, secrets masked.'),
   'config.drift': read('/v1/config/drift', 'How the file differs from what runs.'),

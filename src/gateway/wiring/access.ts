@@ -11,12 +11,19 @@ import { StartError } from '../start-error.ts'
 import { CreditsState } from '../state/credits-state.ts'
 import { KeysState } from '../state/keys-state.ts'
 import { TenantsState } from '../state/tenants-state.ts'
+import { UsageLog } from '../state/usage-log.ts'
+import type { UsedTokens } from '../state/usage-log.ts'
 
 export interface AccessState {
   keys: KeysState
   tenants: TenantsState
   credits: CreditsState
+  usage: UsageLog
   gatekeeper: Gatekeeper
+  /** Notes what a request used. */
+  book(used: UsedTokens): void
+  /** Writes what is not written yet. */
+  stop(): Promise<void>
   /** The running config, its tenants as they are in force. The same object while nothing changes. */
   config(): Config
 }
@@ -46,7 +53,19 @@ export function openAccess({ paths, clock, log, config: written }: AccessOptions
     tenants: () => config().tenants,
     onTrouble: (trouble) => log.event('state.trouble', { problem: trouble?.message }),
   })
-  return { keys, tenants, credits, gatekeeper, config }
+  const usage = new UsageLog(paths.usage_file, clock)
+  return {
+    keys,
+    tenants,
+    credits,
+    usage,
+    gatekeeper,
+    config,
+    book: (used) => usage.book(used),
+    async stop() {
+      await Promise.all([credits.stop(), usage.flush()])
+    },
+  }
 }
 
 /** Throws StartError: whoever opens a listener to others says so, or has keys. */

@@ -122,6 +122,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     access: {
       keys: options.access.keys,
       credits: options.access.credits,
+      usage: options.access.usage,
       state: options.access.tenants,
       tenants: () => options.access.config().tenants,
     },

@@ -1,6 +1,11 @@
 // Keys and tenants as rows.
 
-import type { CreditRow, KeyRow, TenantRow } from '../../gateway/contract/schema/access.ts'
+import type {
+  CreditRow,
+  KeyRow,
+  TenantRow,
+  UsageRow,
+} from '../../gateway/contract/schema/access.ts'
 import { cell, foreign, type Cell, type TableView } from './cell.ts'
 import { age, NONE } from './units.ts'
 
@@ -94,6 +99,23 @@ export function presentCredits(rows: readonly CreditRow[]): TableView {
       cell(String(row.granted)),
       cell(row.left === null ? '∞' : String(row.left), row.left === 0 ? 'bad' : 'plain'),
       cell(row.resets_at),
+    ]),
+  }
+}
+
+export function presentUsage(rows: readonly UsageRow[]): TableView {
+  return {
+    columns: [
+      { header: 'NAME' },
+      { header: 'REQUESTS', align: 'right' },
+      { header: 'TOKENS IN', align: 'right' },
+      { header: 'TOKENS OUT', align: 'right' },
+    ],
+    rows: rows.map((row) => [
+      foreign(row.name),
+      cell(String(row.requests)),
+      cell(String(row.prompt_tokens)),
+      cell(String(row.output_tokens)),
     ]),
   }
 }

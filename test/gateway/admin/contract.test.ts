@@ -75,6 +75,7 @@ const INPUTS: { [N in OperationName]: InputOf<N> } = {
   'credits.grant': { tenant: 'team', tokens: 500 },
   'credits.reset': { tenant: 'team', actor: 'anna' },
   'credits.show': {},
+  usage: { by: 'model', since: '24h' },
 }
 
 test('every operation answers in the shape of the contract', async (t) => {

@@ -75,6 +75,15 @@ export const CreditRow = z.object({
 })
 export type CreditRow = z.infer<typeof CreditRow>
 
+export const UsageRow = z.object({
+  /** Of the tenant or the model; an actor as `tenant/actor`. */
+  name: z.string(),
+  requests: z.int(),
+  prompt_tokens: z.int(),
+  output_tokens: z.int(),
+})
+export type UsageRow = z.infer<typeof UsageRow>
+
 const CreditFields = {
   tenant: TenantName,
   actor: z.string().min(1).max(200).optional().describe('Default: the tenant as a whole.'),
@@ -101,6 +110,13 @@ export const accessShapes = {
     output: KeyRow,
   },
   'keys.revoke': { input: changeOf({ id: z.string().min(1).max(64) }), output: KeyRow },
+  usage: {
+    input: z.strictObject({
+      by: z.enum(['tenant', 'actor', 'model']).optional().describe('Default: tenant.'),
+      since: z.string().max(20).optional().describe('Until now, at most 90d. Default: 7d.'),
+    }),
+    output: z.array(UsageRow),
+  },
   'credits.show': {
     input: z.strictObject({ tenant: TenantName.optional() }),
     output: z.array(CreditRow),

@@ -1,0 +1,176 @@
+// Who used how much, as JSON lines kept for 90 days: one line a second for each tenant, actor and
+// model that had a request. A disk that fails is told and stops nobody.
+
+import { createReadStream } from 'node:fs'
+import { appendFile, rename, writeFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { z } from 'zod'
+import type { Clock, Timer } from '../clock.ts'
+import { codeOf, messageOf } from './disk.ts'
+
+/** What is known of a request once it is over. */
+export interface UsedTokens {
+  tenant: string
+  actor: string
+  model: string
+  promptTokens: number
+  outputTokens: number
+}
+
+const Line = z.object({
+  /** Wall clock in milliseconds. */
+  at: z.number(),
+  tenant: z.string(),
+  actor: z.string(),
+  model: z.string(),
+  requests: z.number(),
+  prompt_tokens: z.number(),
+  output_tokens: z.number(),
+})
+type Line = z.infer<typeof Line>
+
+export type UsageKey = 'tenant' | 'actor' | 'model'
+
+export interface UsageTotal {
+  name: string
+  requests: number
+  prompt_tokens: number
+  output_tokens: number
+}
+
+const WRITE_AFTER_MS = 1_000
+const RETRY_MS = 10_000
+export const KEPT_MS = 90 * 86_400_000
+const PRUNE_EVERY_MS = 86_400_000
+/** Rows in memory while the disk fails, and names in one answer. */
+const MAX_ROWS = 50_000
+
+export class UsageLog {
+  readonly #file: string
+  readonly #clock: Clock
+  #pending = new Map<string, Line>()
+  #timer: Timer | undefined
+  #writing: Promise<void> = Promise.resolve()
+  #prunedAt = Number.NEGATIVE_INFINITY
+  #error: string | undefined
+
+  /** Opens nothing: the file is made by the first request. */
+  constructor(file: string, clock: Clock) {
+    this.#file = file
+    this.#clock = clock
+  }
+
+  /** Why lines cannot be written at present. */
+  get error(): string | undefined {
+    return this.#error
+  }
+
+  /** Requests without tokens count for nothing. Never throws. */
+  book({ tenant, actor, model, promptTokens, outputTokens }: UsedTokens): void {
+    if (promptTokens + outputTokens === 0) return
+    const key = JSON.stringify([tenant, actor, model])
+    const known = this.#pending.get(key)
+    if (known === undefined && this.#pending.size >= MAX_ROWS) return
+    const line = known ?? { ...this.#fresh(), tenant, actor, model }
+    line.requests += 1
+    line.prompt_tokens += promptTokens
+    line.output_tokens += outputTokens
+    this.#pending.set(key, line)
+    this.#plan(this.#error === undefined ? WRITE_AFTER_MS : RETRY_MS)
+  }
+
+  /** Since a wall clock time, the greatest first. */
+  async totals(by: UsageKey, since: number): Promise<UsageTotal[]> {
+    await this.flush()
+    const totals = new Map<string, UsageTotal>()
+    const add = (line: Line): void => {
+      if (line.at < since) return
+      const name = by === 'actor' ? `${line.tenant}/${line.actor}` : line[by]
+      if (!totals.has(name) && totals.size >= MAX_ROWS) return
+      const total = totals.get(name) ?? { name, requests: 0, prompt_tokens: 0, output_tokens: 0 }
+      total.requests += line.requests
+      total.prompt_tokens += line.prompt_tokens
+      total.output_tokens += line.output_tokens
+      totals.set(name, total)
+    }
+    for await (const line of this.#lines()) add(line)
+    for (const line of this.#pending.values()) add(line)
+    const size = (of: UsageTotal): number => of.prompt_tokens + of.output_tokens
+    return [...totals.values()].toSorted((a, b) => size(b) - size(a))
+  }
+
+  /** Writes what is not written yet. Never rejects. */
+  flush(): Promise<void> {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#writing = this.#writing.then(() => this.#writeOut())
+    return this.#writing
+  }
+
+  #fresh(): Pick<Line, 'at' | 'requests' | 'prompt_tokens' | 'output_tokens'> {
+    return { at: this.#clock.now(), requests: 0, prompt_tokens: 0, output_tokens: 0 }
+  }
+
+  #plan(ms: number): void {
+    this.#timer ??= this.#clock.after(ms, () => {
+      this.#timer = undefined
+      void this.flush()
+    })
+  }
+
+  async #writeOut(): Promise<void> {
+    if (this.#pending.size === 0) return
+    const lines = this.#pending
+    this.#pending = new Map()
+    try {
+      await this.#prune()
+      const text = [...lines.values()].map((line) => `${JSON.stringify(line)}\n`).join('')
+      await appendFile(this.#file, text, { mode: 0o600 })
+      this.#error = undefined
+    } catch (error) {
+      this.#error = `cannot write ${this.#file}: ${messageOf(error)}`
+      for (const [key, line] of this.#pending) lines.set(`${key} again`, line)
+      this.#pending = lines
+      this.#plan(RETRY_MS)
+    }
+  }
+
+  /** Once a day and after the start: lines that are too old go. */
+  async #prune(): Promise<void> {
+    if (this.#clock.mono() - this.#prunedAt < PRUNE_EVERY_MS) return
+    this.#prunedAt = this.#clock.mono()
+    const oldest = this.#clock.now() - KEPT_MS
+    let old = 0
+    for await (const { at } of this.#lines()) if (at < oldest) old += 1
+    if (old === 0) return
+    const temporary = `${this.#file}.tmp`
+    await writeFile(temporary, '', { mode: 0o600 })
+    for await (const line of this.#lines()) {
+      if (line.at >= oldest) await appendFile(temporary, `${JSON.stringify(line)}\n`)
+    }
+    await rename(temporary, this.#file)
+  }
+
+  /** A line that is broken, as a killed process leaves its last one, is skipped. */
+  async *#lines(): AsyncGenerator<Line> {
+    const input = createReadStream(this.#file, 'utf8')
+    try {
+      for await (const text of createInterface({ input, crlfDelay: Infinity })) {
+        const line = lineOf(text)
+        if (line !== undefined) yield line
+      }
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error // not there: nothing was used yet
+    } finally {
+      input.destroy()
+    }
+  }
+}
+
+function lineOf(text: string): Line | undefined {
+  try {
+    return Line.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined // half a line: its neighbours are whole
+  }
+}
