@@ -22,7 +22,7 @@ export interface Lease extends Disposable {
   readonly reloads: boolean
   readonly worker: string
   readonly queueMs: number
-  /** The model was resident with enough context when the slot was given: no load is expected. */
+  /** The model was resident as the request asks for it when the slot was given: no load is expected. */
   readonly warm: boolean
   /**
    * Only a guess says that the request does not fit the context there: the model is to be loaded

@@ -9,7 +9,7 @@ import { GatewayError } from '../errors.ts'
 import type { WorkerReason } from '../errors.ts'
 import type { Worker } from '../fleet/worker.ts'
 import { breakerGate } from '../policy/breaker.ts'
-import { isWarm, needsLoadFirst, sentNumCtx } from '../policy/eligibility.ts'
+import { isResident, needsLoadFirst, sentNumCtx } from '../policy/eligibility.ts'
 import { modelFactsOf } from '../policy/model-facts.ts'
 import type { Choice, Judgement } from '../policy/selection.ts'
 import type { Admission, Ask, Decision, Lease, Waiting } from './ask.ts'
@@ -226,7 +226,7 @@ export class Scheduler implements Admission {
     const { key } = ask.model
     const now = rules.now
     const facts = modelFactsOf(worker, ask.model)
-    const warm = isWarm(row, facts, ask, rules)
+    const warm = isResident(row, facts, ask, rules)
     const loadFirst = needsLoadFirst(row, facts, ask, rules)
     const decision = this.#decider.decision(judgement, 'granted')
     const trial = breakerGate(worker.breaker, now) === 'half_open' ? Symbol('trial') : undefined

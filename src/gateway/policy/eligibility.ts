@@ -124,7 +124,7 @@ export function wishOf(
 ): LoadWish {
   const { keepsAlive, model } = ask
   const numCtx = sentNumCtx(candidate, facts, ask, rules)
-  return { key: model.key, numCtx, keepsAlive, warm: isWarm(candidate, facts, ask, rules) }
+  return { key: model.key, numCtx, keepsAlive, warm: isResident(candidate, facts, ask, rules) }
 }
 
 /** The num_ctx that the worker would get: what the operator's policy makes of the request's own. */
@@ -140,11 +140,26 @@ export function sentNumCtx(
   return judged.ok ? judged.numCtx : ask.numCtx
 }
 
-/**
- * The model is resident as the request needs it. Ollama reloads it for any other num_ctx, smaller
- * or larger, and reloads it back to its default for a request without one.
- */
+/** The model is resident as the request needs it, with room for it. */
 export function isWarm(
+  candidate: Candidate,
+  facts: ModelFacts,
+  ask: Ask,
+  rules: GateRules,
+): boolean {
+  const contextLength = facts.loaded?.contextLength
+  const need = contextLength === undefined ? undefined : needOf(ask)
+  if (contextLength !== undefined && need !== undefined) {
+    if (tokensNeeded(need, contextLength) > contextLength) return false
+  }
+  return isResident(candidate, facts, ask, rules)
+}
+
+/**
+ * The request would not make the worker load the model. Ollama reloads it for any other num_ctx,
+ * smaller or larger, and reloads it back to its default for a request without one.
+ */
+export function isResident(
   candidate: Candidate,
   facts: ModelFacts,
   ask: Ask,
@@ -154,13 +169,11 @@ export function isWarm(
   if (loaded === undefined) return false
   const { contextLength } = loaded
   if (contextLength === undefined) return ask.numCtx === undefined
-  const need = ask.contextTokens === undefined ? undefined : needOf(ask)
-  if (need !== undefined && tokensNeeded(need, contextLength) > contextLength) return false
-  const { slots } = candidate
   if (ask.numCtx !== undefined) {
     return sentNumCtx(candidate, facts, ask, rules) === contextLength
   }
-  return slots.loadedBy.size === 0 || slots.loadedBy.get(ask.model.key) !== contextLength
+  const { loadedBy } = candidate.slots
+  return loadedBy.size === 0 || loadedBy.get(ask.model.key) !== contextLength
 }
 
 /** `off` costs nothing, and `observe` stops nothing. */

@@ -230,3 +230,18 @@ test('a client that reads trailers hears there that its prompt was cut', async (
   assert.match(warning ?? '', /^the worker cut the prompt: it read \d+ tokens of \d+ characters$/)
   assert.deepEqual(await trailersOf('hi'), {})
 })
+
+// A prompt that is only warned of runs in the context that is loaded: nothing is loaded for it.
+test('a prompt that is too long is no reload', async () => {
+  await using rig = await startRig({
+    workers: [{ models: [model(['completion'])], defaultContext: 2048 }],
+    config: { model_capabilities: { context_guard: 'observe' } },
+  })
+  await (await rig.post('/api/chat', chat('hi'))).text()
+  await rig.gateway.parts.inventory.readNow('node-1')
+  const answer = await rig.post('/api/chat', chat(words(4000)))
+  assert.match(answer.headers.get('x-ogw-warning') ?? '', /may not fit the 2048/)
+  await answer.text()
+  await rig.logged('preflight.warned')
+  assert.ok(!rig.log.some(({ event }) => event === 'model.reload'))
+})
