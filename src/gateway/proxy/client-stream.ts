@@ -117,12 +117,13 @@ export class ClientStream {
 
   /** Calls back when the client has taken what was buffered, or has left. */
   onceDrained(action: () => void): void {
-    const res = this.#res
+    // The response object knows nothing of frames that were written past it.
+    const writer = this.#socket ?? this.#res
     const done = (): void => {
-      res.off('drain', done).off('close', done)
+      writer.off('drain', done).off('close', done)
       action()
     }
-    res.once('drain', done).once('close', done)
+    writer.once('drain', done).once('close', done)
   }
 
   get needsDrain(): boolean {
