@@ -54,8 +54,8 @@ export interface Admission {
   request(ask: Ask, signal: AbortSignal): Promise<Lease>
   /** The worker answered 503 busy: nothing more is sent there for that model until the hold ends. */
   hold(worker: string, modelKey: string): void
-  /** Others wait for, or are about to begin on, the load of this model on this worker. */
-  loadIsWanted(worker: string, modelKey: string): boolean
+  /** Requests for this model wait in the queue. */
+  isWaitedFor(modelKey: string): boolean
   inFlight(worker: string): number
   modelInFlight(worker: string, modelKey: string): number
   waiting(): readonly Waiting[]

@@ -84,8 +84,8 @@ export class Scheduler implements Admission {
     this.#settle([])
   }
 
-  loadIsWanted(worker: string, modelKey: string): boolean {
-    return this.modelInFlight(worker, modelKey) > 1 || this.#queue.waitingFor(modelKey) > 0
+  isWaitedFor(modelKey: string): boolean {
+    return this.#queue.waitingFor(modelKey) > 0
   }
 
   inFlight(worker: string): number {

@@ -48,6 +48,7 @@ interface Entry extends ActiveRequest {
 
 export class ActiveRequests {
   readonly #entries = new Map<string, Entry>()
+  readonly #onLeave = new Set<() => void>()
 
   open(request: Pick<ActiveRequest, Given>): ActiveRequest {
     const controller = new AbortController()
@@ -77,6 +78,25 @@ export class ActiveRequests {
 
   close(request: ActiveRequest): void {
     this.#entries.delete(request.id)
+    this.#left()
+  }
+
+  /** Calls back whenever a request has ended or lost its client; returns what ends that. */
+  onLeave(action: () => void): () => void {
+    this.#onLeave.add(action)
+    return () => void this.#onLeave.delete(action)
+  }
+
+  #left(): void {
+    for (const action of this.#onLeave) action()
+  }
+
+  /** A request for the model is at the worker whose client is still there. */
+  isWanted(worker: string, model: string): boolean {
+    for (const entry of this.#entries.values()) {
+      if (entry.worker === worker && entry.model === model && !entry.signal.aborted) return true
+    }
+    return false
   }
 
   list(): readonly ActiveRequest[] {
@@ -90,12 +110,14 @@ export class ActiveRequests {
   /** The client left: whatever is done for it ends. */
   clientGone(request: ActiveRequest): void {
     this.#entries.get(request.id)?.controller.abort(CLIENT_GONE)
+    this.#left()
   }
 
   /** Ends a request from outside; its client is told who did it. False if there is none. */
   cancel(id: string, operator: string): boolean {
     const entry = this.#entries.get(id)
     entry?.controller.abort(new GatewayError({ code: 'cancelled_by_operator', operator }))
+    this.#left()
     return entry !== undefined
   }
 

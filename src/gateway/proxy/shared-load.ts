@@ -25,17 +25,20 @@ export function sharedLoad(
   let stopped = false
   let listener: (() => void) | undefined
   const stop = (): void => {
+    if (stopped) return
     stopped = true
     listener?.()
   }
+  let forget: (() => void) | undefined
+  const { key } = request.name
+  const isWanted = (): boolean =>
+    deps.active.isWanted(lease.worker, key) || deps.admission.isWaitedFor(key)
   const onAbort = (): void => {
     left = true
-    const wanted =
-      !begun &&
-      !lease.warm &&
-      active.signal.reason instanceof ClientGone &&
-      deps.admission.loadIsWanted(lease.worker, request.name.key)
-    if (!wanted) stop()
+    const mayStay = !begun && !lease.warm && active.signal.reason instanceof ClientGone
+    if (!mayStay || !isWanted()) stop()
+    // The last one to leave ends the load: it is not kept for others that have left as well.
+    else forget = deps.active.onLeave(() => isWanted() || stop())
   }
   if (active.signal.aborted) onAbort()
   else active.signal.addEventListener('abort', onAbort, { once: true })
@@ -50,6 +53,9 @@ export function sharedLoad(
       begun = true
       if (left) stop()
     },
-    close: () => active.signal.removeEventListener('abort', onAbort),
+    close() {
+      active.signal.removeEventListener('abort', onAbort)
+      forget?.()
+    },
   }
 }
