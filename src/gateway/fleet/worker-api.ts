@@ -46,7 +46,8 @@ export async function callWorker(clock: Clock, target: Target, call: Call): Prom
   try {
     return await exchange(target, call, signal)
   } catch (error) {
-    if (late.signal.aborted) return { ok: false, error: `no answer within ${call.timeoutMs} ms` }
+    if (late.signal.aborted)
+      return { ok: false, error: `no answer within ${Math.round(call.timeoutMs)} ms` }
     if (call.signal?.aborted === true) return { ok: false, error: 'the call was given up' }
     return { ok: false, error: describeFault(error) }
   } finally {
