@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import path from 'node:path'
+import { test } from 'node:test'
+import type { KeyDraft } from '../../../src/gateway/state/keys-state.ts'
+import { startRig } from '../../support/rig.ts'
+import type { Rig } from '../../support/rig.ts'
+
+const messages = [{ role: 'user', content: 'hi' }]
+
+async function keyFor(rig: Rig, tenant: string, more: Partial<KeyDraft> = {}) {
+  const { key } = await rig.gateway.access.keys.create({
+    tenant,
+    scope: 'infer',
+    expires_ms: null,
+    allowed_models: ['*'],
+    denied_models: [],
+    trust_identity_headers: false,
+    actor: 'test',
+    ...more,
+  })
+  return { authorization: `Bearer ${key}` }
+}
+
+test('two tenants of weights 3 and 1 that want all of one worker get tokens 3 to 1', async () => {
+  const each = 100
+  await using rig = await startRig({
+    workers: [{ models: ['m:1b'], tokens: 4 }],
+    workerConfig: { max_concurrent: 1 },
+    config: {
+      tenants: [
+        { name: 'big', weight: 3 },
+        { name: 'small', weight: 1 },
+      ],
+    },
+  })
+  const tenants = { big: await keyFor(rig, 'big'), small: await keyFor(rig, 'small') }
+  const headersInTurn = Array.from({ length: each }, () => Object.values(tenants)).flat()
+  const all = headersInTurn.map(async (headers) => {
+    const body = { model: 'm:1b', messages, stream: false }
+    const answer = await rig.post('/api/chat', body, { headers })
+    await answer.text()
+    assert.equal(answer.status, 200)
+  })
+  await Promise.all(all)
+  await rig.quiet()
+  // While both wait: before that they are still coming in, after it one has the worker for itself.
+  const contested = rig.done.slice(20, 100) as unknown as Record<string, number | string>[]
+  const tokensOf = (tenant: string): number =>
+    contested
+      .filter((line) => line['tenant'] === tenant)
+      .reduce((sum, line) => sum + Number(line['prompt_tokens']) + Number(line['output_tokens']), 0)
+  const ratio = tokensOf('big') / tokensOf('small')
+  assert.ok(Math.abs(ratio - 3) <= 0.15, `${ratio} to 1`)
+})
+
+// B130: what is secret in a request must be nowhere once it is over.
+test('no key and no prompt is left in logs, state, audit or metrics', async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['m:1b'] }],
+    workerConfig: { headers: { authorization: 'Bearer worker-CANARY-3' } },
+    config: { auth: { mode: 'keys' }, audit: { requests: true } },
+  })
+  const { authorization } = await keyFor(rig, 'default')
+  const key = authorization.slice('Bearer '.length)
+  const prompt = [{ role: 'user', content: 'prompt-CANARY-1' }]
+  for (const prefix of ['', `/k/${key}`, '/k/wrong-CANARY-2']) {
+    for (const route of ['/api/chat', '/v1/chat/completions', '/nothing', '/v1/v1/messages']) {
+      for (const model of ['m:1b', 'none:1b']) {
+        const headers = prefix === '' ? { authorization } : {}
+        const answer = await rig.post(`${prefix}${route}`, { model, messages: prompt }, { headers })
+        const text = await answer.text()
+        assert.ok(!text.includes(key) && !text.includes('CANARY-2'), text)
+      }
+    }
+  }
+  await rig.post(
+    '/api/chat',
+    { messages: prompt },
+    { headers: { authorization: 'Bearer CANARY-2' } },
+  )
+  await rig.quiet()
+  await rig.gateway.access.stop()
+  const dir = rig.gateway.parts.config().storage.dir ?? ''
+  const files = readdirSync(dir).map((name) => readFileSync(path.join(dir, name), 'utf8'))
+  assert.ok(files.length >= 3, 'there is state to look at')
+  const metrics = await (await fetch(`${rig.opsUrl}/metrics`)).text()
+  const everything = [...files, JSON.stringify(rig.log), metrics].join('\n')
+  for (const secret of [key, key.slice(4), 'CANARY']) {
+    assert.ok(!everything.includes(secret), secret)
+  }
+})
+
+test('background work of Open WebUI goes behind, under the name of its user', async () => {
+  await using rig = await startRig({ workers: [{ models: ['m:1b'] }] })
+  const key = await keyFor(rig, 'default', { trust_identity_headers: true })
+  const headers = { ...key, 'x-openwebui-user-id': 'anna', 'x-openwebui-task': 'title_generation' }
+  const answer = await rig.post('/api/chat', { model: 'm:1b', messages, user: 'ben' }, { headers })
+  await answer.text()
+  const line = await rig.logged('request.done')
+  assert.equal(line['actor'], 'anna')
+  const forged = { 'x-openwebui-user-jwt': 'a.b.c' }
+  await using strict = await startRig({
+    workers: [{ models: ['m:1b'] }],
+    config: { auth: { openwebui_jwt_secret: 's' } },
+  })
+  const warned = await strict.post('/api/chat', { model: 'm:1b', messages }, { headers: forged })
+  await warned.text()
+  assert.match(warned.headers.get('x-ogw-warning') ?? '', /x-openwebui-user-jwt/)
+})
+
+test('a head of 1 MB is refused, and the next request is served', async () => {
+  await using rig = await startRig({ workers: [{ models: ['m:1b'] }] })
+  const { promise, resolve } = Promise.withResolvers<number | string>()
+  const big = request(`${rig.url}/api/tags`, { headers: { 'x-big': 'x'.repeat(1024 * 1024) } })
+  big.on('response', (answer) => {
+    answer.resume()
+    resolve(answer.statusCode ?? 0)
+  })
+  big.on('error', (error) => resolve('code' in error ? String(error.code) : error.name))
+  big.end()
+  assert.ok([431, 'ECONNRESET', 'EPIPE'].includes(await promise))
+  assert.equal((await fetch(`${rig.url}/api/tags`)).status, 200)
+})
