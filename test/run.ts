@@ -6,6 +6,7 @@ import { globSync } from 'node:fs'
 import path from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { clientTable, keepClientTable } from './support/client-table.ts'
 
 /** Milliseconds for one file. Generous, as two slow cores share their time with other work. */
 const FILE_TIMEOUT = process.env['OGW_FAULTS'] === 'full' ? 15 * 60_000 : 4 * 60_000
@@ -39,7 +40,10 @@ const skipped: string[] = []
 const NOTHING = { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 }
 let counts = NOTHING
 let milliseconds = 0
-tests.on('test:pass', ({ name, skip }) => {
+const clients = clientTable()
+tests.on('test:fail', ({ file, name }) => clients.add(file, name, false))
+tests.on('test:pass', ({ file, name, skip }) => {
+  if (skip === undefined) clients.add(file, name, true)
   if (skip !== undefined) skipped.push(`${name}: ${skip === true ? 'no reason given' : skip}`)
 })
 tests.on('test:summary', (summary) => {
@@ -53,7 +57,20 @@ for await (const text of tests.compose(spec)) process.stdout.write(text)
 if (skipped.length > 0) {
   console.log(`\nSKIPPED, so not proven here:\n${skipped.map((line) => `  ${line}`).join('\n')}\n`)
 }
-process.exitCode = summarise()
+process.exitCode = Math.max(showClients(), summarise())
+
+/** What each client could do; the page about clients says the same. The exit code. */
+function showClients(): number {
+  const table = clients.text()
+  if (table === undefined) return 0
+  console.log(`\n${table}\n`)
+  const whole = globSync('test/conformance/*.test.ts', { cwd: root }).every((file) =>
+    files.includes(path.join(root, 'dist', file.replace(/\.ts$/, '.js'))),
+  )
+  if (!whole || keepClientTable(table, process.env['OGW_UPDATE'] === '1')) return 0
+  console.error('docs/clients/README.md has another table: npm run test:update\n')
+  return 1
+}
 
 /** Prints the counts as the runner does, where something stands below its own; the exit code. */
 function summarise(): number {

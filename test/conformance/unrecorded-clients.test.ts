@@ -70,7 +70,7 @@ suite('clients from their documentation', () => {
     assert.deepEqual(posted, [])
   })
 
-  test('Claude Code: request ids under both of their names', async () => {
+  test('Claude Code: a missing model, with the request id under both of its names', async () => {
     const answer = await replay(rig.port, requestOf('Claude Code: a model that is missing'))
     assert.equal(answer.header('request-id'), answer.header('x-request-id'))
     const { error } = answer.json<{ error: { type: string } }>()
@@ -85,7 +85,7 @@ suite('clients from their documentation', () => {
     assert.equal(String(seen?.body), request.body)
   })
 
-  test('n8n: the root says that Ollama is running', async () => {
+  test('n8n: the root says what it looks for', async () => {
     assert.equal((await get(rig, '/')).text, 'Ollama is running')
   })
 })
