@@ -51,7 +51,7 @@ const LEVELS: Readonly<Record<string, EventLevel>> = {
 const MAX_BACKLOG_BYTES = 4 * 1024 * 1024
 
 /** Lines of busy times are written together: a write for each would be a tenth of a request's cost. */
-const WRITE_BYTES = 4096
+const WRITE_BYTES = 16_384
 const FLUSH_MS = 100
 
 export function createLog({ level, output = stderr(), journal = false }: LogOptions): Log {
@@ -96,8 +96,8 @@ function cleanFields(event: string, fields: LogFields): LogFields {
   return clean
 }
 
-/** Models, workers and paths come again with every request; ids do not, and are harmless. */
-const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
+/** Models, workers and paths come again with every request; ids of requests and traces do not, and are harmless. */
+const REQUEST_ID = /^[0-9a-f-]{32,36}$/
 const REMEMBERED = 2_000
 const remembered = new Map<string, string>()
 
