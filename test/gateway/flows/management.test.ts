@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { startRig } from '../../support/rig.ts'
 import type { Rig, RigOptions } from '../../support/rig.ts'
@@ -139,4 +140,34 @@ test('a worker that is down is said to be', async () => {
   const answer = await rig.post('/api/pull', { model: 'x:1b' }, { headers: { authorization } })
   assert.equal(answer.status, 503)
   assert.match(await answer.text(), /node-1/)
+})
+
+// B090: whoever leaves wants no pull any more; the worker would go on for hours.
+test('a client that leaves stops the pull on the worker', async () => {
+  const stopped = Promise.withResolvers<void>()
+  const worker = createServer((req, res) => {
+    if (req.url === '/api/pull') {
+      res.writeHead(200, { 'content-type': 'application/x-ndjson' })
+      res.write('{"status":"pulling manifest"}\n')
+      res.once('close', () => stopped.resolve())
+      return
+    }
+    res.end(JSON.stringify({ version: '0.33.0', models: [] }))
+  })
+  await new Promise<void>((resolve) => void worker.listen(0, '127.0.0.1', () => resolve()))
+  const address = worker.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  {
+    await using made = await managed({ workers: [{ url: `http://127.0.0.1:${address.port}` }] })
+    const { rig, authorization } = made
+    const leave = new AbortController()
+    const init = { headers: { authorization }, signal: leave.signal }
+    const pull = await rig.post('/api/pull', { model: 'x:1b' }, init)
+    assert.equal(pull.status, 200)
+    assert.equal(rig.gateway.parts.scheduler.inFlight('node-1'), 0, 'a pull takes no slot')
+    leave.abort()
+    await stopped.promise
+  }
+  worker.closeAllConnections()
+  worker.close()
 })
