@@ -182,6 +182,12 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
     reload,
     events,
     audit: openAuditLog({ file: paths.audit_file ?? '', maxBytes: 1_000_000, keep: 2 }, clock),
+    accessErrors: () => ({
+      keys_file: keys.error,
+      tenants_file: tenants.error,
+      credits_file: credits.error,
+      usage_file: undefined,
+    }),
     draining: () => false,
   }
   const probed: string[] = []

@@ -29,6 +29,8 @@ export interface GatewayFacts {
   socket: string
 }
 
+type AccessFile = 'keys_file' | 'tenants_file' | 'credits_file' | 'usage_file'
+
 export interface SnapshotSources {
   clock: Clock
   facts: GatewayFacts
@@ -43,6 +45,8 @@ export interface SnapshotSources {
   reload: ConfigReload
   events: EventRing
   audit: AuditLog
+  /** Why the newest write of a file of keys, tenants, credits or usage failed. */
+  accessErrors(): Readonly<Record<AccessFile, string | undefined>>
   /** The gateway takes no new requests. */
   draining(): boolean
 }
@@ -102,6 +106,7 @@ export function problemsOf(sources: SnapshotSources): string[] {
       : undefined,
     placement.error,
     workers.error,
+    ...Object.values(sources.accessErrors()),
     audit.error && `the audit log has gaps: ${audit.error}`,
   ]
   return [...stated.flatMap((text) => text ?? []), ...down]

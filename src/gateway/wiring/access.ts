@@ -2,6 +2,7 @@
 // gatekeeper in front of every request.
 
 import { Gatekeeper } from '../access/gatekeeper.ts'
+import type { SnapshotSources } from '../admin/snapshot.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import { needsKeys } from '../config/needs-keys.ts'
@@ -22,6 +23,8 @@ export interface AccessState {
   gatekeeper: Gatekeeper
   /** Notes what a request used. */
   book(used: UsedTokens): void
+  /** Why the newest write of a file failed. */
+  errors(): ReturnType<SnapshotSources['accessErrors']>
   /** Writes what is not written yet. */
   stop(): Promise<void>
   /** The running config, its tenants as they are in force. The same object while nothing changes. */
@@ -62,6 +65,12 @@ export function openAccess({ paths, clock, log, config: written }: AccessOptions
     gatekeeper,
     config,
     book: (used) => usage.book(used),
+    errors: () => ({
+      keys_file: keys.error,
+      tenants_file: tenants.error,
+      credits_file: credits.error,
+      usage_file: usage.error,
+    }),
     async stop() {
       await Promise.all([credits.stop(), usage.flush()])
     },

@@ -108,6 +108,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     reload,
     events,
     audit: state.audit,
+    accessErrors: () => options.access.errors(),
     draining: () => options.draining(),
   }
   return await startAdmin({

@@ -109,6 +109,7 @@ function stateFiles(sources: SnapshotSources, storage: StoragePaths): Promise<St
     model_placement_file: sources.placement.error,
     workers_file: sources.workers.error,
     audit_file: sources.audit.error,
+    ...sources.accessErrors(),
   }
   return Object.entries(HOLDS).flatMap(([name, holds]) => {
     const key = name as keyof typeof HOLDS // Object.entries widens the keys of the table
