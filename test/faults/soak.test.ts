@@ -91,7 +91,8 @@ async function oneRequest(rig: Rig, random: Random, tally: Tally): Promise<void>
     const text = await answer.text()
     if (answer.status !== 200) {
       tally.refused += 1
-      await new Promise((resolve) => setTimeout(resolve, 20)) // as a client that tries again later
+      // As clients do that are told to come back later.
+      await new Promise((resolve) => setTimeout(resolve, 100 + random(200)))
     } else if (stream ? dialect.whole.test(text) : /^\{.*\}\s*$/s.test(text)) tally.whole += 1
     else if (dialect.broken.test(text) || /"error"/.test(text)) tally.told += 1
     else tally.unexplained.push(`${dialect.name} ${stream}: ${text.slice(-200)}`)
@@ -241,7 +242,12 @@ async function runOne(): Promise<void> {
   const worker = { models: MODELS, maxLoaded: 3, slots: SLOTS, tokens: 5, tokenMs: 1, loadMs: 5 }
   await using rig = await startRig({
     workers: [worker, worker, worker],
-    workerConfig: { max_concurrent: SLOTS, model_concurrency: { 'c:1b': 2 } },
+    workerConfig: {
+      max_concurrent: SLOTS,
+      model_concurrency: { 'c:1b': 2 },
+      // This process is busy with all of it: a probe is not late because a worker is gone.
+      probe: { interval: '1s', timeout: '2s' },
+    },
     config: {
       log: { level: 'info' },
       upstream: {
@@ -267,11 +273,10 @@ async function runOne(): Promise<void> {
   console.log(
     `soak: ${sent} requests in ${seconds.toFixed(0)} s, ${tally.whole} whole, ${tally.told} told in band, ${tally.refused} refused, ${tally.left} left; ${granted} leases of tenants; peak ${peak} of ${SLOTS} slots; heap ${grownMiB.toFixed(1)} MiB more than after the first quarter; seed ${SEED}`,
   )
-  assert.ok(tally.whole > sent / 3, 'most were served')
-  assert.ok(granted > 0, 'tenants were served')
+  assert.ok(tally.whole > sent / 3 && granted > 0, 'most were served, and tenants too')
   if (sent < REQUESTS)
     console.log(`soak: ${MOST_MS / 1000} s were over before ${REQUESTS} requests`)
-  if (FULL) assert.ok(grownMiB < 30, `flat memory, not ${grownMiB} MiB more`)
+  if (FULL) assert.ok(grownMiB < 30, 'flat memory')
 }
 
 test(
