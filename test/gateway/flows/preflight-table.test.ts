@@ -9,6 +9,7 @@ import { PREFLIGHT_DIALECTS, WISHES } from '../../support/preflight-requests.ts'
 import type { PreflightDialect, Wish } from '../../support/preflight-requests.ts'
 import { startRig } from '../../support/rig.ts'
 import type { Rig, RigOptions } from '../../support/rig.ts'
+import { until } from '../../support/until.ts'
 import { ROOT } from '../../support/write-docs.ts'
 
 const GOLDEN = path.join(ROOT, 'test', 'golden', 'preflight')
@@ -120,7 +121,9 @@ const STATES: Record<string, State> = {
 for (const [name, state] of Object.entries(STATES)) {
   test(`preflight: ${name}`, async (t) => {
     const lines = [state.what]
-    await using rig = await startRig(state)
+    const probe = { interval: '30s', timeout: '10s' }
+    const { workerConfig } = state
+    await using rig = await startRig({ ...state, workerConfig: { probe, ...workerConfig } })
     for (const sim of state.showFails === true ? rig.sims : []) {
       await sim.faults.add({ kind: 'status', status: 500, path: '/api/show' })
     }
@@ -148,7 +151,20 @@ async function settle(rig: Rig, { loaded = false }: State): Promise<void> {
     const body = JSON.stringify(order)
     const answer = await fetch(`${sim.url}/api/generate`, { method: 'POST', body })
     assert.equal(answer.status, 200, await answer.text())
-    await rig.gateway.parts.inventory.readNow(`node-${index + 1}`)
+    const name = `node-${index + 1}`
+    // A read that was under way before may still tell of the time before.
+    await until(
+      async () => {
+        await rig.gateway.parts.inventory.readNow(name)
+        const known = rig.gateway.parts.fleet.worker(name)?.loaded
+        if (known?.state !== 'known') return false
+        const [own] = sim.scheduler.loaded()
+        const seen = known.models.get(MODEL)
+        const size = seen?.contextLength ?? own?.numCtx
+        return (own === undefined) === (seen === undefined) && size === own?.numCtx
+      },
+      { timeoutMs: 10_000, what: 'the gateway knows what is loaded' },
+    )
     sim.record.reset()
   }
 }
