@@ -51,7 +51,7 @@ const LEVELS: Readonly<Record<string, EventLevel>> = {
 const MAX_BACKLOG_BYTES = 4 * 1024 * 1024
 
 /** Lines of busy times are written together: a write for each would be a tenth of a request's cost. */
-const WRITE_BYTES = 16_384
+const WRITE_BYTES = 16_000
 const FLUSH_MS = 100
 
 export function createLog({ level, output = stderr(), journal = false }: LogOptions): Log {
