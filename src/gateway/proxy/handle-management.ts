@@ -155,12 +155,12 @@ async function relayAllButEnd(
   return true
 }
 
-const DIGEST_PATH = /^\/api\/blobs\/sha256[:-][0-9a-f]{64}$/i
+const DIGEST_PATH = /^\/api\/blobs\/sha256(?:[:-]|%3a)[0-9a-f]{64}$/i
 
 /** HEAD asks whether it is there; POST uploads it, to all targets at the pace of the slowest. */
 async function passBlob(managing: Managing): Promise<void> {
   const { ctx, targets } = managing
-  if (!DIGEST_PATH.test(decodeURIComponent(ctx.path))) {
+  if (!DIGEST_PATH.test(ctx.path)) {
     throw new GatewayError({ code: 'invalid_request', detail: 'invalid digest format' })
   }
   const upload = ctx.req.method === 'POST'

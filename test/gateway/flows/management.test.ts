@@ -171,3 +171,11 @@ test('a client that leaves stops the pull on the worker', async () => {
   worker.closeAllConnections()
   worker.close()
 })
+
+test('a digest that is no percent-encoding is a bad request, not a bug', async () => {
+  await using made = await managed()
+  const { rig, authorization } = made
+  const headers = { authorization, 'x-ogw-worker': 'node-1' }
+  const answer = await rig.post('/api/blobs/sha256:%zz', {}, { headers })
+  assert.equal(answer.status, 400)
+})
