@@ -47,6 +47,8 @@ export interface AttemptOptions {
   headersOf(headers: IncomingHttpHeaders): OutgoingHttpHeaders
   /** The worker's first body byte has come (of any status below 400). */
   onFirstByte(): void
+  /** A stream that ended so is whole; what is not has to leave room for the error after it. */
+  isWhole(tail: Buffer): boolean
   /** Changes chunks on the way (an alias puts the client's model name back). */
   rewrite: ModelRewriter | undefined
 }
@@ -253,16 +255,20 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   #answerHeld(): void {
-    const { client, headersOf, rewrite } = this.#options
+    const { client, headersOf, rewrite, streamed, isWhole } = this.#options
     for (const chunk of this.#held) this.#tail.push(chunk)
     this.#chunks = 1
+    const leavesRoom = streamed && !isWhole(this.#tail.bytes())
     const pieces =
       rewrite === undefined
         ? this.#held
         : [...this.#held, undefined].flatMap((held) => rewrite(held))
     const [only] = pieces
     const body = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces)
-    client.answer(this.#status, headersOf(this.#headers), body)
+    if (leavesRoom) {
+      client.startStream(this.#status, headersOf(this.#headers))
+      client.write(body)
+    } else client.answer(this.#status, headersOf(this.#headers), body)
   }
 
   #failed(error: Error): void {

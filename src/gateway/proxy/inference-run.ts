@@ -174,6 +174,7 @@ export class InferenceRun {
       headersOf: (headers) =>
         answerHead(headers, { worker: lease.worker, active, warnings: sent.warnings }),
       onFirstByte: () => this.#firstByte(lease, load),
+      isWhole: (tail) => request.dialect.ending(tail, true).complete,
       rewrite: sent.rewriter(),
     })
     active.chunks = () => attempt.chunks

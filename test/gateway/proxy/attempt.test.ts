@@ -41,6 +41,7 @@ async function startRig(worker: RawWorker, options: Partial<AttemptOptions> = {}
       probe: () => Promise.resolve({ ok: true }),
       headersOf: answerHeaders,
       onFirstByte: () => {},
+      isWhole: () => true,
       rewrite: undefined,
       ...options,
     })
