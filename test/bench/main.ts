@@ -16,6 +16,11 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
+// What a benchmark started ends with it, whichever way it ends.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => process.exit(1))
+}
+
 for (const name of asked.length > 0 ? asked : known) {
   console.log(`\n${name}`)
   try {

@@ -112,12 +112,15 @@ async function started(name: string, child: ChildProcess, { port, folder }: Plac
   const gone = new Promise<void>((resolve) => {
     child.once('exit', () => resolve()).once('error', () => resolve())
   })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  void gone.then(() => process.off('exit', kill))
   const target = {
     name,
     pid: child.pid ?? 0,
     port,
     async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL')
+      kill()
       await gone
       await rm(folder, { recursive: true, force: true })
     },
