@@ -174,7 +174,7 @@ function refuseOrphans({ orphaned }: Impact): void {
 function messageOf({ said, overrides }: Draft): string {
   const groups = new Map<string, string[]>()
   for (const [worker, text] of said) {
-    const key = overrides.has(worker) ? text : `no change: ${text} already`
+    const key = overrides.has(worker) ? text : `no change: ${text}`
     groups.set(key, [...(groups.get(key) ?? []), worker])
   }
   const parts = [...groups].map(([text, workers]) => `${text} on ${workers.join(', ')}`)

@@ -31,7 +31,7 @@ export interface Edited {
   /** The override after the edit; the one passed in where nothing changed. */
   override: Override
   changed: boolean
-  /** One sentence fragment, as in `denied qwen3:8b`, also where it was so already. */
+  /** One sentence fragment that `on node-2` may follow: what was done, or what was so already. */
   said: string
 }
 
@@ -52,14 +52,21 @@ export function editPlacement(
     case 'toggle':
       return toggle(override, before, edit.model)
     case 'mode':
-      return changed(override, before, { ...before, mode: edit.mode }, `mode ${edit.mode}`)
+      return changed(
+        override,
+        before,
+        { ...before, mode: edit.mode },
+        {
+          done: `mode ${edit.mode}`,
+        },
+      )
     case 'preset':
       return preset(override, before, edit)
     case 'set':
       return set(override, before, edit.rules)
     case 'reset':
       return override === undefined
-        ? { ok: true, override, changed: false, said: 'reset, the config holds' }
+        ? { ok: true, override, changed: false, said: 'the config holds already' }
         : { ok: true, override: undefined, changed: true, said: 'reset, the config holds' }
   }
 }
@@ -95,8 +102,16 @@ function editRule(
     allowed_models: kind === 'allow' ? [...allowed, pattern] : allowed,
     denied_models: kind === 'deny' ? [...denied, pattern] : denied,
   }
-  const said = { allow: 'allowed', deny: 'denied', clear: 'cleared the rule of' }[kind]
-  return changed(override, before, after, `${said} ${pattern}`)
+  switch (kind) {
+    case 'allow':
+      return changed(override, before, after, { done: `allowed ${pattern}` })
+    case 'deny':
+      return changed(override, before, after, { done: `denied ${pattern}` })
+    case 'clear': {
+      const words = { done: `cleared the rule of ${pattern}`, idle: `${pattern} has no rule` }
+      return changed(override, before, after, words)
+    }
+  }
 }
 
 /**
@@ -127,9 +142,9 @@ function preset(
 ): EditResult {
   switch (name) {
     case 'allow-all':
-      return changed(override, before, bare('allow_all'), 'preset allow-all')
+      return changed(override, before, bare('allow_all'), { done: 'preset allow-all' })
     case 'block-all':
-      return changed(override, before, bare('whitelist'), 'preset block-all')
+      return changed(override, before, bare('whitelist'), { done: 'preset block-all' })
     case 'only-installed': {
       if (installed === undefined) {
         return {
@@ -138,7 +153,8 @@ function preset(
         }
       }
       const after = { ...bare('whitelist'), allowed_models: installed }
-      return changed(override, before, after, `preset only-installed (${installed.length} models)`)
+      const done = `preset only-installed (${installed.length} models)`
+      return changed(override, before, after, { done })
     }
   }
 }
@@ -155,21 +171,21 @@ function set(override: Override, before: PlacementRules, rules: PlacementRules):
     const parsed = parsePattern(text)
     if (!parsed.ok) return parsed
   }
-  const said = 'set the rules'
+  const words = { done: 'set the rules', idle: 'the rules are these already' }
   if (override === undefined) {
-    return { ok: true, override: normalRules(rules), changed: true, said }
+    return { ok: true, override: normalRules(rules), changed: true, said: words.done }
   }
-  return changed(override, before, rules, said)
+  return changed(override, before, rules, words)
 }
 
 function changed(
   override: Override,
   before: PlacementRules,
   after: PlacementRules,
-  said: string,
+  { done, idle = `${done} already` }: { done: string; idle?: string },
 ): EditResult {
-  if (sameRules(before, after)) return { ok: true, override, changed: false, said }
-  return { ok: true, override: normalRules(after), changed: true, said }
+  if (sameRules(before, after)) return { ok: true, override, changed: false, said: idle }
+  return { ok: true, override: normalRules(after), changed: true, said: done }
 }
 
 function without(patterns: readonly string[], pattern: string): string[] {

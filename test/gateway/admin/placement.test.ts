@@ -101,6 +101,19 @@ test('deny, then allow: each removes its opposite, is idempotent and in force at
   assert.equal((await rig.client.call('placement.history', {})).length, 2)
 })
 
+test('an edit that changes nothing says what holds already', async () => {
+  await using rig = await startAdminRig()
+  const { client } = rig
+  const workers = ['node-2']
+  const cleared = await client.call('placement.clear', { pattern: 'qwen3:*', workers })
+  assert.equal(cleared.message, 'no change: qwen3:* has no rule on node-2')
+  const reset = await client.call('placement.reset', { workers })
+  assert.equal(reset.message, 'no change: the config holds already on node-2')
+  const mode = await client.call('placement.mode', { workers, mode: 'allow_all' })
+  assert.equal(mode.message, 'no change: mode allow_all already on node-2')
+  assert.equal((await client.call('placement.history', {})).length, 0)
+})
+
 test('a restart keeps the override, and reset brings back the config’s rules at once', async () => {
   const first = await startAdminRig()
   await first.client.call('placement.deny', node2)
