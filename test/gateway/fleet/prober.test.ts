@@ -107,13 +107,14 @@ test('another path needs its accepted status only', async () => {
   assert.match(JSON.stringify(seen), /Bearer secret/)
 })
 
-test('a path prefix is kept on every call', async () => {
+test('a path prefix is kept on every call', async (t) => {
   const paths = new Set<string>()
   const server = createServer((request, response) => {
     paths.add(request.url ?? '')
     assert.equal(request.headers.connection, 'close')
     response.end('{"version":"0.33.0","models":[]}')
   })
+  t.after(() => server.close())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a TCP server that listens
   const { port } = server.address() as AddressInfo
@@ -122,7 +123,6 @@ test('a path prefix is kept on every call', async () => {
     await until(() => rig.worker().inventory.state === 'known')
     await until(() => rig.worker().loaded.state === 'known')
   }
-  server.close()
   assert.deepEqual([...paths].toSorted(), [
     '/ollama/api/ps',
     '/ollama/api/tags',
@@ -175,8 +175,9 @@ test('a port that is open without anybody behind it is down', async () => {
   }
 })
 
-test('a blackhole at the top does not keep the lower address from being used', async () => {
+test('a blackhole at the top does not keep the lower address from being used', async (t) => {
   const held = createTcpServer((socket) => socket.resume().on('error', () => {}))
+  t.after(() => held.close())
   await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a TCP server that listens
   const { port } = held.address() as AddressInfo
@@ -201,7 +202,6 @@ test('a blackhole at the top does not keep the lower address from being used', a
     },
     { what: `the ${open} probe sockets to end` },
   )
-  held.close()
 })
 
 test('a worker whose bytes flow is alive whatever its probe says', async () => {
