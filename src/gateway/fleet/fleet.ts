@@ -11,6 +11,7 @@ import type { FleetEvent, FleetLog, FleetSettings } from './fleet-event.ts'
 import { changeRecord, newRecord, reconfigure } from './worker-record.ts'
 import type { WorkerEvent } from './worker-knowledge.ts'
 import type { WorkerRecord } from './worker-record.ts'
+import { currentAddress } from './worker.ts'
 import type { Worker } from './worker.ts'
 
 export interface FleetDeps {
@@ -105,7 +106,7 @@ export class Fleet {
       log.event('worker.down', { worker, address, error: health.error })
       return
     }
-    const current = record.current === undefined ? undefined : record.addresses[record.current]
+    const current = currentAddress(record)
     if (current === undefined) return
     record.announced = current
     const at = { worker, address: current.url, ip: current.ip ?? '' }

@@ -9,7 +9,8 @@ import { Bounded } from './bounded.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetEvent, FleetSettings } from './fleet-event.ts'
 import { fingerprint, newInternedTags, readLoaded, readTags } from './worker-answers.ts'
-import { callWorker } from './worker-api.ts'
+import { callWorker, currentTarget } from './worker-api.ts'
+import { currentAddress } from './worker.ts'
 import type { Worker } from './worker.ts'
 
 export interface InventoryDeps {
@@ -125,7 +126,7 @@ export class InventoryReader {
 
   /** Reads a worker that came up or moved; one that went down is not asked any more. */
   #follow(worker: Worker): void {
-    const address = worker.current === undefined ? undefined : worker.addresses[worker.current]
+    const address = currentAddress(worker)
     if (worker.health.state !== 'up' || address === undefined) {
       const plan = this.#plans.get(worker.name)
       if (plan !== undefined && worker.health.state === 'down') this.#pause(plan)
@@ -195,12 +196,9 @@ export class InventoryReader {
 
   async #readOnce(name: string, kind: Kind, reading: Reading): Promise<void> {
     const { fleet, clock } = this.#deps
-    const worker = fleet.worker(name)
-    const address = worker?.current === undefined ? undefined : worker.addresses[worker.current]
-    if (worker === undefined || address === undefined) return
-    const { ip, url } = address
+    const target = currentTarget(fleet.worker(name))
+    if (target === undefined) return
     const { signal: ended } = this.#planOf(name).ended
-    const target = { url, ips: ip === undefined ? undefined : [ip], config: worker.config }
     const answer = await callWorker(clock, target, {
       method: 'GET',
       path: kind === 'tags' ? '/api/tags' : '/api/ps',

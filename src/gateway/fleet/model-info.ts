@@ -10,7 +10,7 @@ import { ByteLru } from './byte-lru.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetSettings } from './fleet-event.ts'
 import { Interned, readShow } from './worker-answers.ts'
-import { callWorker } from './worker-api.ts'
+import { callWorker, currentTarget } from './worker-api.ts'
 import type { InstalledModel, ModelInfo, Worker } from './worker.ts'
 
 export interface ModelInfoDeps {
@@ -107,15 +107,13 @@ export class ModelInfos {
   async #ask(name: string, question: Question): Promise<ShowAnswer> {
     const { fleet, clock } = this.#deps
     const worker = fleet.worker(name)
-    const address = worker?.current === undefined ? undefined : worker.addresses[worker.current]
-    if (worker === undefined || address === undefined) {
+    const target = currentTarget(worker)
+    if (worker === undefined || target === undefined) {
       return { ok: false, error: 'the worker is down' }
     }
     const { model, verbose } = question
     const stamp = stampOf(worker, model)
     const spelling = installedOf(worker, model)?.name ?? model
-    const { ip, url } = address
-    const target = { url, ips: ip === undefined ? undefined : [ip], config: worker.config }
     const answer = await callWorker(clock, target, {
       method: 'POST',
       path: '/api/show',

@@ -9,6 +9,7 @@ import type { Fleet } from './fleet.ts'
 import type { FleetSettings } from './fleet-event.ts'
 import { notingConnector } from './reused-socket.ts'
 import { connectOptions, splitAddress } from './worker-api.ts'
+import { currentAddress } from './worker.ts'
 import type { Address, Worker } from './worker.ts'
 
 /**
@@ -100,7 +101,7 @@ export class Pools {
   #closeLeft(): void {
     for (const [key, entry] of this.#entries) {
       const worker = this.#fleet.worker(entry.worker)
-      const current = worker?.current === undefined ? undefined : worker.addresses[worker.current]
+      const current = currentAddress(worker)
       const stays =
         worker?.config === entry.config &&
         current?.url === entry.url &&

@@ -9,6 +9,8 @@ import type { LookupFunction } from 'node:net'
 import { buildConnector, Client } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { TlsConfig, WorkerConfig } from '../config/schema.ts'
+import { currentAddress } from './worker.ts'
+import type { Worker } from './worker.ts'
 
 /** Every IP of a host name, resolved anew. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>
@@ -21,6 +23,14 @@ export interface Target {
   url: string
   ips: readonly string[] | undefined
   config: WorkerConfig
+}
+
+/** Where the worker's requests go now, at the IP that its last probe reached. */
+export function currentTarget(worker: Worker | undefined): Target | undefined {
+  const address = currentAddress(worker)
+  if (worker === undefined || address === undefined) return undefined
+  const { url, ip } = address
+  return { url, ips: ip === undefined ? undefined : [ip], config: worker.config }
 }
 
 export interface Call {

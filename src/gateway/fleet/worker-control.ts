@@ -4,7 +4,13 @@
 import { Client } from 'undici'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
-import { callWorker, connectOptions, describeFault, splitAddress } from './worker-api.ts'
+import {
+  callWorker,
+  connectOptions,
+  currentTarget,
+  describeFault,
+  splitAddress,
+} from './worker-api.ts'
 import { errorMessage } from './worker-faults.ts'
 import type { Worker } from './worker.ts'
 
@@ -28,20 +34,15 @@ export async function unloadOn(
   worker: Worker,
   model: string,
 ): Promise<ControlResult> {
-  const address = worker.current === undefined ? undefined : worker.addresses[worker.current]
-  if (address === undefined) return { ok: false, error: 'the worker is down' }
-  const ips = address.ip === undefined ? undefined : [address.ip]
-  const answer = await callWorker(
-    clock,
-    { url: address.url, ips, config: worker.config },
-    {
-      method: 'POST',
-      path: '/api/generate',
-      body: JSON.stringify({ model, keep_alive: 0 }),
-      timeoutMs: UNLOAD_TIMEOUT_MS,
-      maxBytes: MAX_ANSWER_BYTES,
-    },
-  )
+  const target = currentTarget(worker)
+  if (target === undefined) return { ok: false, error: 'the worker is down' }
+  const answer = await callWorker(clock, target, {
+    method: 'POST',
+    path: '/api/generate',
+    body: JSON.stringify({ model, keep_alive: 0 }),
+    timeoutMs: UNLOAD_TIMEOUT_MS,
+    maxBytes: MAX_ANSWER_BYTES,
+  })
   if (!answer.ok) return answer
   return answer.status === 200 ? { ok: true } : { ok: false, error: `answered ${answer.status}` }
 }
@@ -122,12 +123,11 @@ async function order(
   { method, path, model }: Order,
   signal: AbortSignal,
 ): Promise<RunningOrder> {
-  const address = worker.current === undefined ? undefined : worker.addresses[worker.current]
-  if (address === undefined) throw new Error('the worker is down')
-  const ips = address.ip === undefined ? undefined : [address.ip]
-  const { origin, prefix } = splitAddress(address.url)
+  const target = currentTarget(worker)
+  if (target === undefined) throw new Error('the worker is down')
+  const { origin, prefix } = splitAddress(target.url)
   const client = new Client(origin, {
-    connect: connectOptions({ url: address.url, ips, config: worker.config }, CONNECT_TIMEOUT_MS),
+    connect: connectOptions(target, CONNECT_TIMEOUT_MS),
     headersTimeout: 0,
     bodyTimeout: 0,
     allowH2: false,

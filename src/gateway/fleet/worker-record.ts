@@ -11,6 +11,7 @@ import type { Health, HealthEvent, Now } from '../policy/worker-health.ts'
 import type { ProbeResult } from './fleet-event.ts'
 import { changeKnowledge, isKnowledge, without } from './worker-knowledge.ts'
 import type { Mutable, WorkerEvent } from './worker-knowledge.ts'
+import { currentAddress } from './worker.ts'
 import type { Address, Worker } from './worker.ts'
 
 export interface WorkerRecord extends Mutable<Worker> {
@@ -65,7 +66,7 @@ export function newRecord(config: WorkerConfig, index: number, now: Now): Worker
 /** The worker under a changed config: what is known of it and of its addresses stays. */
 export function reconfigure(record: WorkerRecord, config: WorkerConfig, index: number, now: Now) {
   const before = record.addresses
-  const currentUrl = record.current === undefined ? undefined : before[record.current]?.url
+  const currentUrl = currentAddress(record)?.url
   record.index = index
   record.config = config
   record.addresses = config.urls.map(

@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Client } from 'undici'
-import { connectOptions, describeFault, splitAddress } from './worker-api.ts'
+import { connectOptions, currentTarget, describeFault, splitAddress } from './worker-api.ts'
 import type { Worker } from './worker.ts'
 
 export interface PassedCall {
@@ -34,12 +34,11 @@ export async function passOn(
   { method, path, headers, body }: PassedCall,
   signal: AbortSignal,
 ): Promise<PassedAnswer> {
-  const address = worker.current === undefined ? undefined : worker.addresses[worker.current]
-  if (address === undefined) throw new WorkerAbsent('it is down')
-  const ips = address.ip === undefined ? undefined : [address.ip]
-  const { origin, prefix } = splitAddress(address.url)
+  const target = currentTarget(worker)
+  if (target === undefined) throw new WorkerAbsent('it is down')
+  const { origin, prefix } = splitAddress(target.url)
   const client = new Client(origin, {
-    connect: connectOptions({ url: address.url, ips, config: worker.config }, CONNECT_TIMEOUT_MS),
+    connect: connectOptions(target, CONNECT_TIMEOUT_MS),
     headersTimeout: 0,
     bodyTimeout: 0,
     allowH2: false,

@@ -143,3 +143,10 @@ export interface Worker {
   /** Monotonic time the next periodic probe is due; undefined with probes off. */
   readonly nextProbeAt: number | undefined
 }
+
+/** The address that new requests use; undefined while none answers, and for no worker. */
+export function currentAddress(
+  worker: Pick<Worker, 'addresses' | 'current'> | undefined,
+): Address | undefined {
+  return worker?.current === undefined ? undefined : worker.addresses[worker.current]
+}

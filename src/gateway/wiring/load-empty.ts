@@ -2,6 +2,7 @@
 // its time, and its list of loaded models is read again before the request is judged anew.
 
 import { loadOn, WorkerRefusal } from '../fleet/worker-control.ts'
+import { currentAddress } from '../fleet/worker.ts'
 import type { Worker } from '../fleet/worker.ts'
 import type { EmptyLoad, LoadResult } from '../proxy/inference-deps.ts'
 import { SilenceWatch } from '../proxy/silence-watch.ts'
@@ -13,7 +14,7 @@ export async function loadEmpty(
   { modelKey, embedding }: EmptyLoad,
   signal: AbortSignal,
 ): Promise<LoadResult> {
-  const address = worker?.current === undefined ? undefined : worker.addresses[worker.current]
+  const address = currentAddress(worker)
   if (worker === undefined || address === undefined) {
     return { ok: false, why: 'absent', error: 'no address of it answers' }
   }

@@ -2,6 +2,7 @@
 
 import { AdminError } from '../../contract/faults.ts'
 import type { WorkerOutcome } from '../../contract/schema/workers.ts'
+import { currentAddress } from '../../fleet/worker.ts'
 import type { Inventory, Loaded, Worker } from '../../fleet/worker.ts'
 import type { Caller, Handlers } from '../handlers.ts'
 import { unknownWorker } from '../placement-editor.ts'
@@ -120,14 +121,14 @@ function probed({ fleet }: SnapshotSources, name: string): WorkerOutcome {
   const worker = fleet.worker(name)
   const base = { worker: name, changed: false }
   if (worker === undefined) return { ...base, ok: false, message: 'left the config meanwhile' }
-  const { health, current, addresses, version } = worker
+  const { health, version } = worker
   switch (health.state) {
     case 'starting':
       return { ...base, ok: false, message: 'not answered yet' }
     case 'down':
       return { ...base, ok: false, message: `down: ${health.error}` }
     case 'up': {
-      const url = current === undefined ? 'no address' : (addresses[current]?.url ?? 'no address')
+      const url = currentAddress(worker)?.url ?? 'no address'
       return { ...base, ok: true, message: `up at ${url}, version ${version ?? 'unknown'}` }
     }
   }

@@ -2,6 +2,7 @@
 
 import type { WorkerRow } from '../../contract/schema/workers.ts'
 import type { Waiting } from '../../admission/ask.ts'
+import { currentAddress } from '../../fleet/worker.ts'
 import type { Telemetry, Worker } from '../../fleet/worker.ts'
 import { breakerGate, nextTryAt } from '../../policy/breaker.ts'
 import { modelLimit } from '../../policy/concurrency.ts'
@@ -57,9 +58,10 @@ function healthOf({ health }: Worker) {
   }
 }
 
-function addressesOf({ addresses, current }: Worker) {
+function addressesOf(worker: Worker) {
+  const { addresses, current } = worker
   return {
-    address: current === undefined ? null : (addresses[current]?.url ?? null),
+    address: currentAddress(worker)?.url ?? null,
     addresses: addresses.map(({ url, ip, lastError }, index) => ({
       url,
       ip: ip ?? null,
