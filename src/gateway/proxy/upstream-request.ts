@@ -117,17 +117,30 @@ const DROPPED_ANSWER_HEADERS = new Set([
 
 /**
  * The worker's head as the client gets it; length and framing are set by who writes it. A coding
- * that the gateway knows has been undone on the way.
+ * that the gateway knows has been undone on the way. What the worker's own `Connection` names was
+ * for the gateway alone (RFC 9110 7.6.1).
  */
 export function answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const decompressed = isUndone(headers['content-encoding'])
+  const hopByHop = connectionOptions(headers.connection)
   const kept: OutgoingHttpHeaders = {}
   for (const name in headers) {
     const value = headers[name]
-    if (value === undefined || DROPPED_ANSWER_HEADERS.has(name)) continue
+    if (value === undefined || DROPPED_ANSWER_HEADERS.has(name) || hopByHop.has(name)) continue
     if (name.startsWith('access-control-')) continue
     if (decompressed && name === 'content-encoding') continue
     kept[name] = value
   }
   return kept
+}
+
+const NO_OPTIONS: ReadonlySet<string> = new Set()
+
+/** Nearly every worker says nothing or one of two words here; both name no header to look for. */
+function connectionOptions(connection: string | string[] | undefined): ReadonlySet<string> {
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close') {
+    return NO_OPTIONS
+  }
+  const options = String(connection).toLowerCase().split(',')
+  return new Set(options.map((option) => option.trim()))
 }
