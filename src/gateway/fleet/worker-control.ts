@@ -1,17 +1,11 @@
 // Orders of the gateway to a worker: empty requests that load or unload a model, and what
 // operators do with models on its disk. The gateway never sends a prompt.
 
-import { Client } from 'undici'
-import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
-import {
-  callWorker,
-  connectOptions,
-  currentTarget,
-  describeFault,
-  splitAddress,
-} from './worker-api.ts'
+import { callWorker, currentTarget, describeFault } from './worker-api.ts'
 import { errorMessage } from './worker-faults.ts'
+import { openCall, WorkerAbsent } from './worker-stream.ts'
+import type { OpenAnswer } from './worker-stream.ts'
 import type { Worker } from './worker.ts'
 
 export type ControlResult = { ok: true } | { ok: false; error: string }
@@ -19,7 +13,6 @@ export type ControlResult = { ok: true } | { ok: false; error: string }
 /** An unload is answered at once; a worker that needs longer is not there. */
 const UNLOAD_TIMEOUT_MS = 5_000
 const MAX_ANSWER_BYTES = 65_536
-const CONNECT_TIMEOUT_MS = 5_000
 /** Ollama's own client takes lines up to this. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024
 
@@ -56,13 +49,13 @@ export async function loadOn(
   path: '/api/generate' | '/api/embed' = '/api/generate',
 ): Promise<void> {
   await using call = await order(worker, { method: 'POST', path, model }, signal)
-  await call.text()
+  await call.body.text()
 }
 
 /** Removes it from the worker's disk. Rejects with the worker's own words. */
 export async function removeOn(worker: Worker, model: string, signal: AbortSignal): Promise<void> {
   await using call = await order(worker, { method: 'DELETE', path: '/api/delete', model }, signal)
-  await call.text()
+  await call.body.text()
 }
 
 export interface PullStep {
@@ -112,42 +105,27 @@ interface Order {
   model: string
 }
 
-interface RunningOrder extends AsyncDisposable {
-  body: Dispatcher.ResponseData['body']
-  text(): Promise<string>
-}
-
 /** A call that may last for hours; only its caller ends it. */
 async function order(
   worker: Worker,
   { method, path, model }: Order,
   signal: AbortSignal,
-): Promise<RunningOrder> {
+): Promise<OpenAnswer> {
   const target = currentTarget(worker)
   if (target === undefined) throw new Error('the worker is down')
-  const { origin, prefix } = splitAddress(target.url)
-  const client = new Client(origin, {
-    connect: connectOptions(target, CONNECT_TIMEOUT_MS),
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    allowH2: false,
-  })
+  const headers = { 'content-type': 'application/json' }
+  const body = Buffer.from(JSON.stringify({ model }))
+  const answer = await openCall(target, { method, path, headers, body }, signal)
+  if (answer.status >= 400) throw await refusalOf(answer)
+  return answer
+}
+
+async function refusalOf(answer: OpenAnswer): Promise<Error> {
+  await using refused = answer
   try {
-    const answer = await client.request({
-      method,
-      path: prefix + path,
-      headers: { 'content-type': 'application/json', ...worker.config.headers },
-      body: JSON.stringify({ model }),
-      signal,
-    })
-    const { statusCode, body } = answer
-    if (statusCode >= 400) {
-      const text = await body.text()
-      throw new WorkerRefusal(errorMessage(text) ?? `the worker answered ${statusCode}`)
-    }
-    return { body, text: () => body.text(), [Symbol.asyncDispose]: () => client.destroy() }
-  } catch (error) {
-    await client.destroy()
-    throw error instanceof WorkerRefusal ? error : new Error(describeFault(error), { cause: error })
+    const text = await refused.body.text()
+    return new WorkerRefusal(errorMessage(text) ?? `the worker answered ${refused.status}`)
+  } catch (cause) {
+    return new WorkerAbsent(describeFault(cause), { cause })
   }
 }

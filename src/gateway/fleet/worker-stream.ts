@@ -1,10 +1,13 @@
-// One call of a client that is passed on to a worker as it is, outside of all slots: managing the
-// models on its disk. It may last for hours; only its caller ends it.
+// One call to a worker on a connection of its own, outside of all slots, that may last for hours:
+// only its caller ends it. Calls of clients that manage the models on a worker's disk are passed on
+// by it as they are; the gateway's own orders are in worker-control.ts.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Client } from 'undici'
+import type { Dispatcher } from 'undici'
 import { connectOptions, currentTarget, describeFault, splitAddress } from './worker-api.ts'
+import type { Target } from './worker-api.ts'
 import type { Worker } from './worker.ts'
 
 export interface PassedCall {
@@ -21,6 +24,11 @@ export interface PassedAnswer extends AsyncDisposable {
   body: Readable
 }
 
+/** A passed answer whose body is undici's own, which can be read whole. */
+export interface OpenAnswer extends PassedAnswer {
+  body: Dispatcher.ResponseData['body']
+}
+
 /** The worker could not be reached, or broke off. */
 export class WorkerAbsent extends Error {
   override readonly name = 'WorkerAbsent'
@@ -31,11 +39,20 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** Resolves with the head of the answer. Rejects with WorkerAbsent. */
 export async function passOn(
   worker: Worker,
-  { method, path, headers, body }: PassedCall,
+  call: PassedCall,
   signal: AbortSignal,
 ): Promise<PassedAnswer> {
   const target = currentTarget(worker)
   if (target === undefined) throw new WorkerAbsent('it is down')
+  return await openCall(target, call, signal)
+}
+
+/** Resolves with the head of the answer, whatever its status. Rejects with WorkerAbsent. */
+export async function openCall(
+  target: Target,
+  { method, path, headers, body }: PassedCall,
+  signal: AbortSignal,
+): Promise<OpenAnswer> {
   const { origin, prefix } = splitAddress(target.url)
   const client = new Client(origin, {
     connect: connectOptions(target, CONNECT_TIMEOUT_MS),
@@ -48,7 +65,7 @@ export async function passOn(
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a method of the route table
       method: method as 'POST',
       path: prefix + path,
-      headers: { ...headers, ...worker.config.headers },
+      headers: { ...headers, ...target.config.headers },
       body,
       signal,
     })
