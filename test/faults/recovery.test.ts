@@ -88,6 +88,34 @@ test('a model that does not start takes no other model with it', async () => {
   assert.equal(worker.breaker.phase, 'closed')
 })
 
+// The only worker's runner dies once and would be started again by the next request.
+test('a model whose runner died once is back within seconds', async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['alpha:8b'] }],
+    workerConfig: { probe },
+    config: { upstream: patient },
+  })
+  await rig.sims[0]?.faults.add({
+    kind: 'stream_error',
+    path: '/api/chat',
+    message: 'an error was encountered while running the model: EOF',
+    after: 1,
+    times: 1,
+  })
+  const [broken] = await Promise.all(crowd(rig, 'alpha:8b', 1))
+  assert.match(broken?.text ?? '', /encountered while running/)
+  const [refused] = await Promise.all(crowd(rig, 'alpha:8b', 1))
+  assert.equal(refused?.status, 503)
+  assert.match(refused?.text ?? '', /could not load alpha:8b; tried again in [12] s/)
+  await until(
+    async () => {
+      const [again] = await Promise.all(crowd(rig, 'alpha:8b', 1))
+      return again?.status === 200 && !again.text.includes('error')
+    },
+    { timeoutMs: 5_000, intervalMs: 200, what: 'alpha:8b to be served again' },
+  )
+})
+
 // B019: the worker's own queue is full. That is load: its requests wait in the gateway's queue and
 // are served, by it or by another, and the breaker hears nothing.
 test('a worker that says it is full is waited for', { timeout: 60_000 }, async () => {

@@ -40,6 +40,10 @@ Also while a request **waits in the queue**: a waiter whose last worker goes dow
 (503 naming every worker); a client that leaves is out at once and never reaches a worker; a waiter
 that waits too long gets 503 with an honest Retry-After. While a model **loads**: the load goes on
 for the others when one client leaves.
+
+A model that could not be loaded, or whose runner died, is kept away from that worker for 2 s, and for
+twice as long after each further failure, up to 30 s; other models go on there. With no other worker
+its requests get 503 with that Retry-After.
 `
 }
 

@@ -94,7 +94,7 @@ function retryAfterS(judgement: Judgement, now: number): number {
     const gate = choice.gates[i]
     if (gate === STOPPED_BY.up) soonest = Math.min(soonest, worker.nextProbeAt ?? soonest)
     if (gate !== STOPPED_BY.breaker) continue
-    const cooled = worker.loadCoolDowns.get(ask.model.key) ?? 0
+    const cooled = worker.loadCoolDowns.get(ask.model.key)?.until ?? 0
     soonest = Math.min(soonest, Math.max(nextTryAt(worker.breaker) ?? 0, cooled))
   }
   return Number.isFinite(soonest) ? Math.max(1, Math.ceil((soonest - now) / 1000)) : 1

@@ -95,6 +95,6 @@ function freeAt({ worker, slots }: Row, now: number): number {
     if (until <= now) slots.holds.delete(key)
     else consider(until)
   }
-  for (const until of worker.loadCoolDowns.values()) consider(until)
+  for (const { until } of worker.loadCoolDowns.values()) consider(until)
   return next
 }

@@ -1,6 +1,7 @@
 // What is known of one worker's models (installed, loaded, shown, how fast, which just failed to
 // load) and how an event changes it. Whether the worker is there is not its subject.
 
+import { coolDownAfter, isForgotten } from '../policy/cool-down.ts'
 import { learn, noRates } from '../policy/throughput.ts'
 import type { Rates } from '../policy/throughput.ts'
 import type { Now } from '../policy/worker-health.ts'
@@ -29,9 +30,6 @@ export type KnowledgeEvent = Extract<
       | 'rates_restored'
   }
 >
-
-/** How long a failed load keeps a model away from a worker. */
-const LOAD_COOL_DOWN_MS = 30_000
 
 const KNOWLEDGE: ReadonlySet<WorkerEvent['type']> = new Set<KnowledgeEvent['type']>([
   'tags_read',
@@ -68,10 +66,7 @@ export function changeKnowledge(record: Known, event: KnowledgeEvent, now: Now):
       record.info = new Map(record.info).set(event.model, event.info)
       return true
     case 'load_failed':
-      record.loadCoolDowns = new Map(
-        [...record.loadCoolDowns].filter(([, until]) => until > now.mono),
-      ).set(event.model, now.mono + LOAD_COOL_DOWN_MS)
-      return true
+      return loadFailed(record, event.model, now)
     case 'model_missing':
       if (record.inventory.state === 'unknown') return true
       record.inventory = {
@@ -90,6 +85,16 @@ export function changeKnowledge(record: Known, event: KnowledgeEvent, now: Now):
       record.rates = new Map<string, Rates>([...event.rates, ...record.rates])
       return true
   }
+}
+
+function loadFailed(record: Known, model: string, now: Now): boolean {
+  const before = record.loadCoolDowns.get(model)
+  const remembered = before === undefined || isForgotten(before, now.mono) ? undefined : before
+  const after = coolDownAfter(remembered, now.mono)
+  if (after === before) return false
+  const others = [...record.loadCoolDowns].filter(([, each]) => !isForgotten(each, now.mono))
+  record.loadCoolDowns = new Map(others).set(model, after)
+  return true
 }
 
 function failed(record: Known, what: 'inventory' | 'loaded', error: string): boolean {

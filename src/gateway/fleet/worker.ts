@@ -3,6 +3,7 @@
 
 import type { WorkerConfig } from '../config/schema.ts'
 import type { BreakerState } from '../policy/breaker.ts'
+import type { CoolDown } from '../policy/cool-down.ts'
 import type { CompiledPlacement } from '../policy/placement.ts'
 import type { Rates } from '../policy/throughput.ts'
 import type { Health } from '../policy/worker-health.ts'
@@ -134,8 +135,8 @@ export interface Worker {
   readonly loaded: Loaded
   readonly info: ReadonlyMap<string, ModelInfo>
   readonly breaker: BreakerState
-  /** Model key → monotonic time until which a failed load keeps that model away from here. */
-  readonly loadCoolDowns: ReadonlyMap<string, number>
+  /** Model key → how long a failed load keeps that model away from here. */
+  readonly loadCoolDowns: ReadonlyMap<string, CoolDown>
   readonly rates: ReadonlyMap<string, Rates>
   readonly telemetry: Telemetry | undefined
   /** Why figures that the config asks for are missing. */

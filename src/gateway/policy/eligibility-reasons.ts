@@ -116,7 +116,7 @@ function breakerReason({ worker }: Candidate, ask: Ask, now: number): string {
   if (until !== undefined && until > now) {
     return `its connections kept failing; tried again in ${secondsOf(until - now)} s`
   }
-  const cooled = worker.loadCoolDowns.get(ask.model.key) ?? now
+  const cooled = worker.loadCoolDowns.get(ask.model.key)?.until ?? now
   return `could not load ${ask.model.key}; tried again in ${secondsOf(cooled - now)} s`
 }
 

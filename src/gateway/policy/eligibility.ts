@@ -101,7 +101,7 @@ function liveGateOf(candidate: Candidate, facts: ModelFacts, ask: Ask, rules: Ga
 }
 
 export function isCoolingDown(worker: Worker, key: string, now: number): boolean {
-  return worker.loadCoolDowns.size > 0 && (worker.loadCoolDowns.get(key) ?? 0) > now
+  return worker.loadCoolDowns.size > 0 && (worker.loadCoolDowns.get(key)?.until ?? 0) > now
 }
 
 function hasSlot(candidate: Candidate, facts: ModelFacts, ask: Ask, rules: GateRules): boolean {

@@ -164,16 +164,16 @@ const cases: Record<string, Case> = {
   },
   'an open breaker': { worker: breaker, gate: 'breaker', says: /tried again in 8 s/ },
   'a load that failed': {
-    worker: (w) => (w.loadCoolDowns = new Map([['m:1', NOW + 20_000]])),
+    worker: (w) => (w.loadCoolDowns = new Map([['m:1', { until: NOW + 20_000, pauseMs: 30_000 }]])),
     gate: 'breaker',
     says: /could not load m:1; tried again in 20 s/,
   },
   'a load of another model that failed': {
-    worker: (w) => (w.loadCoolDowns = new Map([['n:1', NOW + 20_000]])),
+    worker: (w) => (w.loadCoolDowns = new Map([['n:1', { until: NOW + 20_000, pauseMs: 30_000 }]])),
     gate: 'passed',
   },
   'a load that failed long ago': {
-    worker: (w) => (w.loadCoolDowns = new Map([['m:1', NOW]])),
+    worker: (w) => (w.loadCoolDowns = new Map([['m:1', { until: NOW, pauseMs: 2_000 }]])),
     gate: 'passed',
   },
   'it failed this request': {
