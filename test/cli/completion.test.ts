@@ -119,6 +119,12 @@ for (const [words, expected] of CASES) {
   })
 }
 
+test('a word in quotes, closed or not, is what stands in them', async () => {
+  assert.deepEqual(await offered(['placement', 'allow', '"qwen3:']), ['qwen3:8b', 'qwen3:14b'])
+  assert.deepEqual(await offered(['placement', 'deny', "'qwen3:8"]), ['qwen3:8b'])
+  assert.deepEqual(await offered(['placement', 'deny', '"gemma4:*"', '"node-2"', '"n']), ['node-1'])
+})
+
 test('names that a shell would act on are not offered', async () => {
   assert.deepEqual(await offered(['explain', '']), ['qwen3:8b', 'qwen3:14b'])
 })
@@ -168,6 +174,7 @@ test('bash: the script completes, also behind the colon of a model', async () =>
   assert.deepEqual(await inBash('ogw placement al'), ['allow'])
   assert.deepEqual(await inBash('ogw placement allow qwen3:8b node-'), ['node-1', 'node-2'])
   assert.deepEqual(await inBash('ogw placement allow qwen3:'), ['8b', '14b'])
+  assert.deepEqual(await inBash('ogw placement allow "qwen3:'), ['qwen3:8b', 'qwen3:14b'])
   assert.deepEqual(await inBash('ogw workers show '), ['node-1', 'node-2', 'рабочий-3'])
 })
 

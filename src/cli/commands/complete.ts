@@ -12,11 +12,19 @@ export function completeCommand(context: CliContext): Command {
   return new Command('__complete')
     .description('print what could stand in place of the last word')
     .argument('[word...]', 'the command line after `ogw`')
-    .action(async (words: string[]) => {
+    .action(async (typed: string[]) => {
+      const words = typed.map(unquoted)
       // Whatever goes wrong, a Tab is no place to say so.
       const lines = await complete(context, words).catch(() => [])
       context.io.stdout.write(lines.map((line) => `${line}\n`).join(''))
     })
+}
+
+/** Some shells hand over a word with its quotes, also with one that is not closed yet. */
+function unquoted(word: string): string {
+  const [, quote, text] = /^(["'])(.*)$/s.exec(word) ?? []
+  if (quote === undefined || text === undefined) return word
+  return text.endsWith(quote) ? text.slice(0, -1) : text
 }
 
 async function complete(context: CliContext, words: readonly string[]): Promise<string[]> {

@@ -21,7 +21,7 @@ export function completionCommand(context: CliContext): Command {
 }
 
 // Bash splits words at colons, which model names have: the line is split here by blanks alone, and
-// what stands before the last colon is taken off the answers again.
+// what stands before the last colon is taken off the answers again. Within quotes no colon splits.
 const BASH = String.raw`# ogw completion for bash
 _ogw() {
   local line=${'$'}{COMP_LINE:0:COMP_POINT} word _description prefix=''
@@ -29,7 +29,7 @@ _ogw() {
   read -r -a typed <<< "$line"
   [[ $line == *[[:space:]] ]] && typed+=('')
   local current=${'$'}{typed[${'$'}{#typed[@]}-1]}
-  [[ $current == *:* && $COMP_WORDBREAKS == *:* ]] && prefix=${'$'}{current%"${'$'}{current##*:}"}
+  [[ $current != [\"\']* && $current == *:* && $COMP_WORDBREAKS == *:* ]] && prefix=${'$'}{current%"${'$'}{current##*:}"}
   COMPREPLY=()
   while IFS=$'\t' read -r word _description; do
     if [[ $word == ':file' ]]; then
