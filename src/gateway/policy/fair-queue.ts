@@ -106,14 +106,18 @@ export class FairQueue<T> {
   serve(item: T): void {
     const queued = this.#queued.get(item)
     if (queued === undefined) return
-    this.charge(queued.place)
+    // Not to the actor of its name: it may wait in the place that later names share.
+    this.#charge(queued.actor, queued.place)
     this.remove(item)
   }
 
   /** Charges a request that never had to wait: it takes part in the shares all the same. */
   charge(place: Place): void {
+    this.#charge(this.#actorOf(place), place)
+  }
+
+  #charge(actor: Actor<T>, place: Place): void {
     if (place.priority === 'interactive') this.#interactiveGrants += 1
-    const actor = this.#actorOf(place)
     const { tenant } = actor
     const isActive = tenant.waiting > 0
     const weights = this.#active.reduce((sum, { weight }) => sum + weight, 0)

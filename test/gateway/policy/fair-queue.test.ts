@@ -56,6 +56,29 @@ test('actors of one tenant are served evenly, however many each has sent', () =>
   assert.deepEqual(counts, { flood: 10_000, few: 10_000 })
 })
 
+test('actors of one tenant are served evenly by tokens, not by requests', () => {
+  const places = Array.from({ length: 50 }, () => [
+    place({ actor: 'dear', cost: 300 }),
+    place({ actor: 'cheap', cost: 100 }),
+  ]).flat()
+  const counts = count(queueOf(places), 40, (job) => job.place.actor)
+  assert.deepEqual(counts, { dear: 3_000, cheap: 3_000 })
+})
+
+test('an actor that comes back gets no credit for the time it was away', () => {
+  const queue = queueOf([place({ actor: 'back' }), place({ actor: 'busy' })])
+  count(queue, 2, () => '')
+  for (let i = 0; i < 100; i += 1) queue.charge(place({ actor: 'busy' }))
+  for (let i = 0; i < 50; i += 1) {
+    queue.add({ place: place({ actor: 'busy' }) }, place({ actor: 'busy' }))
+    queue.add({ place: place({ actor: 'back' }) }, place({ actor: 'back' }))
+  }
+  assert.deepEqual(
+    count(queue, 40, (job) => job.place.actor),
+    { busy: 2_000, back: 2_000 },
+  )
+})
+
 test('a flood of actors does not give a tenant more than its share', () => {
   const many = Array.from({ length: 300 }, (_, i) => place({ tenant: 'many', actor: `a${i}` }))
   const one = Array.from({ length: 300 }, () => place({ tenant: 'one' }))
@@ -199,14 +222,30 @@ test('ten thousand waiters of as many actors are served in moments', () => {
   assert.ok(performance.now() - begun < 5_000)
 })
 
-test('actors beyond ten thousand share a place instead of growing the books', () => {
-  const queue = new FairQueue<Job>()
-  for (let i = 0; i < 12_000; i += 1) {
-    const one = place({ actor: `a${i}` })
+/** As many names as are told apart, with one waiter each. */
+function crowd(): FairQueue<Job> {
+  return queueOf(Array.from({ length: 10_000 }, (_, i) => place({ actor: `a${i}` })))
+}
+
+// Names come from clients: whoever makes up new ones must not fill the memory, nor go before others.
+test('actors beyond ten thousand share one place', () => {
+  const queue = crowd()
+  for (const actor of ['a0', 'late-1', 'late-2']) {
+    const one = place({ actor })
     queue.add({ place: one }, one)
   }
-  assert.equal(queue.size, 12_000)
-  let served = 0
-  while (serve(queue) !== undefined) served += 1
-  assert.equal(served, 12_000)
+  const order: string[] = []
+  for (let job = serve(queue); job !== undefined; job = serve(queue)) order.push(job.place.actor)
+  assert.equal(order.length, 10_003)
+  assert.deepEqual(order.slice(-3), ['late-1', 'a0', 'late-2'])
+})
+
+test('actors who have gone make room for new names', () => {
+  const queue = crowd()
+  while (serve(queue) !== undefined);
+  const flood = Array.from({ length: 100 }, () => place({ actor: 'flood' }))
+  const few = Array.from({ length: 100 }, () => place({ actor: 'few' }))
+  for (const one of [...flood, ...few]) queue.add({ place: one }, one)
+  const counts = count(queue, 100, (job) => job.place.actor)
+  assert.deepEqual(counts, { flood: 5_000, few: 5_000 })
 })
