@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import type { Lease } from '../../../src/gateway/admission/ask.ts'
 import { Scheduler } from '../../../src/gateway/admission/scheduler.ts'
@@ -101,6 +102,19 @@ test('those who leave the queue are out at once and never reach a worker', async
   sent[18]?.lease?.[Symbol.dispose]()
   assert.equal(scheduler.inFlight('w1'), 0)
   assert.equal(clock.pending, 0, 'no timer is left')
+})
+
+// One signal may stand for many requests of a process that lives for months.
+test('nothing is left on the signal of a request that has waited', async () => {
+  const { scheduler, ask } = schedulerRig([one])
+  const first = await scheduler.request(ask('m:1'), live())
+  const signal = live()
+  const waiting = send(scheduler, ask('m:1'), signal)
+  assert.equal(getEventListeners(signal, 'abort').length, 1)
+  first[Symbol.dispose]()
+  await heard()
+  assert.equal(waiting.lease?.worker, 'w1')
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
 })
 
 test('a client that has left already takes no slot', async () => {
@@ -278,6 +292,24 @@ test('a request that waits longer than it may is told when to come back', async 
   })
 })
 
+test('nobody is told to come back in more than a minute, or in no time', async () => {
+  for (const [tookMs, retryAfterS] of [
+    [600_000, 60],
+    [10, 1],
+  ] as const) {
+    const { scheduler, ask, clock } = schedulerRig([one])
+    const first = await scheduler.request(ask('m:1'), live())
+    clock.advance(tookMs)
+    first[Symbol.dispose]()
+    await scheduler.request(ask('m:1'), live())
+    const waiting = send(scheduler, ask('m:1', { waitUntil: clock.mono() + 1_000 }))
+    clock.advance(1_000)
+    await heard()
+    assert.ok(waiting.error instanceof GatewayError)
+    assert.equal(waiting.error.retryAfterS, retryAfterS)
+  }
+})
+
 test('a full queue refuses the newest waiter of the tenant most over its share', async () => {
   const { scheduler, ask } = schedulerRig([one], { config: { admission: { max_queue: 3 } } })
   await scheduler.request(ask('m:1'), live())
@@ -367,10 +399,32 @@ test('with only open breakers a new request fails at once, and waiters stay', as
   first[Symbol.dispose]()
   await heard()
   assert.ok(waits(waiting))
+  // Who waits is judged anew when anything else changes, such as what the worker shows of a model.
+  fleet.change('w1', (record) => (record.info = new Map()))
+  await heard()
+  assert.ok(waits(waiting))
   const late = await refused(scheduler.request(ask('m:1'), live()))
   assert.equal(late.fault.code, 'no_worker_up')
   assert.equal(late.retryAfterS, 10)
   clock.advance(10_000)
+  await heard()
+  assert.equal(waiting.lease?.worker, 'w1')
+})
+
+test('while a model cools down a new request for it fails at once, and waiters stay', async () => {
+  const { scheduler, ask, fleet, clock } = schedulerRig([one])
+  const first = await scheduler.request(ask('m:1'), live())
+  const waiting = send(scheduler, ask('m:1'))
+  fleet.change('w1', (record) => {
+    record.loadCoolDowns = new Map([['m:1', { until: clock.mono() + 7_000, pauseMs: 7_000 }]])
+  })
+  first[Symbol.dispose]()
+  await heard()
+  assert.ok(waits(waiting))
+  const late = await refused(scheduler.request(ask('m:1'), live()))
+  assert.equal(late.fault.code, 'no_worker_up')
+  assert.equal(late.retryAfterS, 7)
+  clock.advance(7_000)
   await heard()
   assert.equal(waiting.lease?.worker, 'w1')
 })
@@ -643,7 +697,8 @@ test('a load that has begun in time is never helped', async () => {
   assert.equal(clock.pending, 0)
 })
 
-test('waiters for the loaded model go before one that would evict it, within a bound', async () => {
+/** Twenty waiters for the loaded model and one for another, each served for so long: who went when. */
+async function orderBesideLoad(serviceMs: number): Promise<string> {
   const { scheduler, ask, fleet, clock } = schedulerRig([
     { ...pair, config: { max_concurrent: 1 } },
   ])
@@ -659,14 +714,25 @@ test('waiters for the loaded model go before one that would evict it, within a b
     if (next === undefined) break
     note.add(next)
     order.push(next === evicting ? 'b' : 'a')
-    clock.advance(10)
+    clock.advance(serviceMs)
     next.lease?.begun()
     fleet.ps('w1', [next === evicting ? 'b:1' : 'a:1'], clock.mono())
     next.lease?.[Symbol.dispose]()
   }
   assert.equal(order.length, 21)
+  return order.join('')
+}
+
+test('waiters for the loaded model go before one that would evict it, within a bound', async () => {
+  const order = await orderBesideLoad(10)
   const place = order.indexOf('b')
-  assert.ok(place >= 4 && place <= 9, order.join(''))
+  assert.ok(place >= 4 && place <= 9, order)
+})
+
+test('a load is not passed over for longer than the bound, however few pass it', async () => {
+  const order = await orderBesideLoad(6_000)
+  const place = order.indexOf('b')
+  assert.ok(place >= 1 && place <= 3, order)
 })
 
 // B036: a waiter must not sleep for ever because a slot came free at the wrong moment, nor because
@@ -825,6 +891,31 @@ test('tenants share a worker 3 to 1 by tokens, within 5 percent', async () => {
     order.filter((ask) => ask.tenant === tenant).reduce((sum, { cost }) => sum + cost, 0)
   const ratio = tokens('three') / tokens('one')
   assert.ok(Math.abs(ratio - 3) < 0.15, String(ratio))
+})
+
+// A slot that was free at once is a part of its tenant's share all the same.
+test('what never had to wait is charged like the rest', async () => {
+  const { scheduler, ask } = schedulerRig([
+    one,
+    { name: 'w2', installed: ['n:1'], loaded: ['n:1'] },
+  ])
+  let busy = await scheduler.request(ask('m:1'), live())
+  const patient = [1, 2].map(() => send(scheduler, ask('m:1', { tenant: 'patient' })))
+  const lucky = { tenant: 'lucky' }
+  await Promise.all([1, 2, 3].map(() => scheduler.request(ask('n:1', lucky), live())))
+  const late = [1, 2].map(() => send(scheduler, ask('m:1', lucky)))
+  const order: string[] = []
+  const left = new Set([...patient, ...late])
+  while (left.size > 0) {
+    busy[Symbol.dispose]()
+    await heard()
+    const next = [...left].find(({ lease }) => lease !== undefined)
+    if (next?.lease === undefined) break
+    left.delete(next)
+    busy = next.lease
+    order.push(busy.decision.worker === 'w1' ? (patient.includes(next) ? 'patient' : 'lucky') : '')
+  }
+  assert.deepEqual(order, ['patient', 'patient', 'lucky', 'lucky'])
 })
 
 test('a tenant of the class background waits behind interactive ones', async () => {
