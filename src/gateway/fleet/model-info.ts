@@ -11,7 +11,8 @@ import type { Fleet } from './fleet.ts'
 import type { FleetSettings } from './fleet-event.ts'
 import { Interned, readShow } from './worker-answers.ts'
 import { callWorker, currentTarget } from './worker-api.ts'
-import type { InstalledModel, ModelInfo, Worker } from './worker.ts'
+import { installedOn } from './worker.ts'
+import type { ModelInfo, Worker } from './worker.ts'
 
 export interface ModelInfoDeps {
   fleet: Fleet
@@ -113,7 +114,7 @@ export class ModelInfos {
     }
     const { model, verbose } = question
     const stamp = stampOf(worker, model)
-    const spelling = installedOf(worker, model)?.name ?? model
+    const spelling = installedOn(worker, model)?.name ?? model
     const answer = await callWorker(clock, target, {
       method: 'POST',
       path: '/api/show',
@@ -131,7 +132,7 @@ export class ModelInfos {
     const { clock, fleet } = this.#deps
     const { model, verbose } = question
     const id = idOf(worker, question)
-    const digest = installedOf(worker, model)?.digest ?? ''
+    const digest = installedOn(worker, model)?.digest ?? ''
     const info = answer.ok && answer.status === 200 ? readShow(answer.body, digest) : undefined
     const ttl =
       info === undefined ? FAILED_TTL_MS : this.#deps.settings().model_capabilities.cache_ttl
@@ -173,7 +174,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** What show said of the installed digest, completed by what tags says since Ollama 0.30. */
 export function knownInfo(worker: Worker, model: string): ModelInfo | undefined {
-  const installed = installedOf(worker, model)
+  const installed = installedOn(worker, model)
   const shown = worker.info.get(model)
   if (installed === undefined) return worker.inventory.state === 'unknown' ? shown : undefined
   const { digest, capabilities, contextLength } = installed
@@ -189,12 +190,8 @@ export function knownInfo(worker: Worker, model: string): ModelInfo | undefined 
   return { digest, capabilities, contextMax: contextLength, modelfileNumCtx: undefined }
 }
 
-function installedOf({ inventory }: Worker, model: string): InstalledModel | undefined {
-  return inventory.state === 'known' ? inventory.models.get(model)?.model : undefined
-}
-
 function stampOf(worker: Worker, model: string): string {
-  return `${installedOf(worker, model)?.digest ?? ''} ${worker.version ?? ''}`
+  return `${installedOn(worker, model)?.digest ?? ''} ${worker.version ?? ''}`
 }
 
 /** A worker's name has no blank. */

@@ -151,3 +151,13 @@ export function currentAddress(
 ): Address | undefined {
   return worker?.current === undefined ? undefined : worker.addresses[worker.current]
 }
+
+/** By canonical key; undefined too where the inventory was never read. */
+export function installedOn({ inventory }: Worker, key: string): InstalledModel | undefined {
+  return inventory.state === 'known' ? inventory.models.get(key)?.model : undefined
+}
+
+/** By canonical key; undefined too where it was never read what is loaded. */
+export function loadedOn({ loaded }: Worker, key: string): LoadedModel | undefined {
+  return loaded.state === 'known' ? loaded.models.get(key) : undefined
+}

@@ -6,6 +6,7 @@ import { field } from '../dialects/json-fields.ts'
 import type { JsonRecord } from '../dialects/json-fields.ts'
 import { GatewayError } from '../errors.ts'
 import type { WorkerReason } from '../errors.ts'
+import { installedOn } from '../fleet/worker.ts'
 import type { Worker } from '../fleet/worker.ts'
 import type { ModelName, ParsedName } from '../policy/model-name.ts'
 import { decidePlacement, describeVerdict } from '../policy/placement.ts'
@@ -103,10 +104,10 @@ function rankOf({ inventory, health }: Worker, { key, cloud }: ModelName): numbe
   return undefined
 }
 
-function verdictOf({ inventory, placement }: Worker, { key, cloud }: ModelName): Verdict {
-  const copy = inventory.state === 'known' ? inventory.models.get(key)?.model : undefined
+function verdictOf(worker: Worker, { key, cloud }: ModelName): Verdict {
   // The stub of a cloud model is judged as one, however plain its name.
-  return decidePlacement(placement, key, { cloud: cloud || copy?.remoteHost !== undefined })
+  const stub = installedOn(worker, key)?.remoteHost !== undefined
+  return decidePlacement(worker.placement, key, { cloud: cloud || stub })
 }
 
 function notFound({ display }: ModelName): GatewayError {

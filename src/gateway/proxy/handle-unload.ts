@@ -4,6 +4,7 @@
 
 import type { WorkerReason } from '../errors.ts'
 import { GatewayError } from '../errors.ts'
+import { installedOn, loadedOn } from '../fleet/worker.ts'
 import type { Worker } from '../fleet/worker.ts'
 import type { Answerable, InferenceRequest } from './inference-deps.ts'
 
@@ -12,7 +13,7 @@ export interface UnloadDeps {
   now(): number
   workers(): readonly Worker[]
   /** Sends an empty unload request; the text says why it failed. */
-  unloadOn(worker: string, model: string): Promise<{ ok: true } | { ok: false; error: string }>
+  unloadOn(worker: Worker, model: string): Promise<{ ok: true } | { ok: false; error: string }>
 }
 
 /** Throws GatewayError model_not_installed, or attempts_failed where a worker did not unload. */
@@ -21,14 +22,14 @@ export async function unloadEverywhere(
   { name, facts, ctx }: InferenceRequest,
 ): Promise<Answerable> {
   const { key } = name
-  const holders = workers().filter((worker) => hasLoaded(worker, key))
+  const holders = workers().filter((worker) => loadedOn(worker, key) !== undefined)
   if (holders.length === 0 && !workers().some((worker) => mayHave(worker, key))) {
     throw new GatewayError({ code: 'not_found', detail: `model '${facts.model}' not found` })
   }
   const results = await Promise.all(
     holders.map(async (worker) => ({
       worker: worker.name,
-      result: await unloadOn(worker.name, spellingOn(worker, key)),
+      result: await unloadOn(worker, spellingOn(worker, key)),
     })),
   )
   const failures = results.flatMap(({ worker, result }): WorkerReason[] =>
@@ -53,16 +54,10 @@ export async function unloadEverywhere(
   }
 }
 
-function hasLoaded(worker: Worker, key: string): boolean {
-  return worker.loaded.state === 'known' && worker.loaded.models.has(key)
-}
-
 function mayHave({ inventory }: Worker, key: string): boolean {
   return inventory.state === 'unknown' || inventory.models.has(key)
 }
 
-function spellingOn({ loaded, inventory }: Worker, key: string): string {
-  const installed = inventory.state === 'known' ? inventory.models.get(key)?.model.name : undefined
-  const resident = loaded.state === 'known' ? loaded.models.get(key)?.name : undefined
-  return installed ?? resident ?? key
+function spellingOn(worker: Worker, key: string): string {
+  return installedOn(worker, key)?.name ?? loadedOn(worker, key)?.name ?? key
 }

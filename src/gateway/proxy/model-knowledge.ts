@@ -3,6 +3,7 @@
 // not answered by then is unknown, and what is unknown passes.
 
 import type { Clock } from '../clock.ts'
+import { installedOn } from '../fleet/worker.ts'
 import type { ModelInfo, Worker } from '../fleet/worker.ts'
 import { decidePlacement } from '../policy/placement.ts'
 
@@ -80,8 +81,8 @@ export class ModelKnowledge {
 
 /** The digest of the model where it could run; undefined where nobody needs to know. */
 function askable(worker: Worker, modelKey: string): string | undefined {
-  if (worker.health.state !== 'up' || worker.inventory.state !== 'known') return undefined
-  const model = worker.inventory.models.get(modelKey)?.model
+  if (worker.health.state !== 'up') return undefined
+  const model = installedOn(worker, modelKey)
   if (model === undefined || (model.remoteHost ?? '') !== '') return undefined
   return decidePlacement(worker.placement, modelKey, { cloud: false }).allowed
     ? model.digest

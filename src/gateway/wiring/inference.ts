@@ -4,6 +4,7 @@ import { identityOf } from '../access/identity.ts'
 import { classify, errorMessage } from '../fleet/worker-faults.ts'
 import { splitAddress } from '../fleet/worker-api.ts'
 import { unloadOn } from '../fleet/worker-control.ts'
+import { installedOn } from '../fleet/worker.ts'
 import type { Address, Worker } from '../fleet/worker.ts'
 import type { CreditLedger } from '../policy/credits.ts'
 import type { Observer } from '../observe/observer.ts'
@@ -54,7 +55,10 @@ export function inferenceDeps(
       fleet.apply(event)
       if (event.type === 'answered') parts.inventory.modelAnswered(event.worker, event.model)
     },
-    spelling: (name, key) => spellingOn(fleet.worker(name), key),
+    spelling(name, key) {
+      const worker = fleet.worker(name)
+      return worker && installedOn(worker, key)?.name
+    },
     classify,
     errorText: (body) => errorMessage(body) ?? body.slice(0, MAX_ERROR_TEXT),
     identify: (ctx, facts) =>
@@ -67,11 +71,7 @@ export function inferenceDeps(
         {
           now: () => clock.now(),
           workers: () => fleet.workers(),
-          async unloadOn(name, model) {
-            const worker = fleet.worker(name)
-            if (worker === undefined) return { ok: false, error: 'it is no longer configured' }
-            return await unloadOn(clock, worker, model)
-          },
+          unloadOn: (worker, model) => unloadOn(clock, worker, model),
         },
         request,
       ),
@@ -108,9 +108,4 @@ function prefixOf(address: Address): string {
   const { prefix } = splitAddress(address.url)
   prefixes.set(address, prefix)
   return prefix
-}
-
-function spellingOn(worker: Worker | undefined, key: string): string | undefined {
-  if (worker?.inventory.state !== 'known') return undefined
-  return worker.inventory.models.get(key)?.model.name
 }

@@ -2,7 +2,7 @@
 // its time, and its list of loaded models is read again before the request is judged anew.
 
 import { loadOn, WorkerRefusal } from '../fleet/worker-control.ts'
-import { currentAddress } from '../fleet/worker.ts'
+import { currentAddress, installedOn } from '../fleet/worker.ts'
 import type { Worker } from '../fleet/worker.ts'
 import type { EmptyLoad, LoadResult } from '../proxy/inference-deps.ts'
 import { SilenceWatch } from '../proxy/silence-watch.ts'
@@ -35,10 +35,7 @@ export async function loadEmpty(
     },
     { graceMs, timeoutMs },
   )
-  const spelling =
-    worker.inventory.state === 'known'
-      ? worker.inventory.models.get(modelKey)?.model.name
-      : undefined
+  const spelling = installedOn(worker, modelKey)?.name
   const path = embedding ? '/api/embed' : '/api/generate'
   try {
     await loadOn(worker, spelling ?? modelKey, AbortSignal.any([signal, absent.signal]), path)

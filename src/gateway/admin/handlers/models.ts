@@ -4,6 +4,7 @@
 import { AdminError } from '../../contract/faults.ts'
 import type { PullProgress } from '../../contract/schema/models.ts'
 import type { WorkerOutcome } from '../../contract/schema/workers.ts'
+import { installedOn } from '../../fleet/worker.ts'
 import type { Worker } from '../../fleet/worker.ts'
 import type { EventRing } from '../../observe/event-ring.ts'
 import { describeVerdict, decidePlacement } from '../../policy/placement.ts'
@@ -180,9 +181,8 @@ function isDone(verb: Action['verb'], worker: Worker, model: KnownModel): boolea
 }
 
 /** The worker's own spelling where it has the model: case matters to some routes. */
-function spelling({ inventory }: Worker, model: KnownModel): string {
-  const own = inventory.state === 'known' ? inventory.models.get(model.key) : undefined
-  return own?.model.name ?? model.name
+function spelling(worker: Worker, model: KnownModel): string {
+  return installedOn(worker, model.key)?.name ?? model.name
 }
 
 async function* pull(

@@ -2,7 +2,8 @@
 
 import type { EffectiveContext } from '../../contract/schema/common.ts'
 import type { ModelRow } from '../../contract/schema/models.ts'
-import type { InstalledModel, LoadedModel, ModelInfo, Worker } from '../../fleet/worker.ts'
+import { installedOn, loadedOn } from '../../fleet/worker.ts'
+import type { InstalledModel, ModelInfo, Worker } from '../../fleet/worker.ts'
 import { breakerGate } from '../../policy/breaker.ts'
 import { modelLimit } from '../../policy/concurrency.ts'
 import { parseInventoryName } from '../../policy/model-name.ts'
@@ -76,14 +77,6 @@ export function modelRow(model: KnownModel, sources: ModelSources): ModelRow {
     copies,
     cells: workers.map((worker) => cellOf(worker, model)),
   }
-}
-
-function installedOn({ inventory }: Worker, key: string): InstalledModel | undefined {
-  return inventory.state === 'known' ? inventory.models.get(key)?.model : undefined
-}
-
-function loadedOn({ loaded }: Worker, key: string): LoadedModel | undefined {
-  return loaded.state === 'known' ? loaded.models.get(key) : undefined
 }
 
 function copyOf(
