@@ -9,6 +9,7 @@ import { codeOf, disk, messageOf, replaceFile } from './disk.ts'
 import type { Disk } from './disk.ts'
 import { migrate } from './migrate.ts'
 import type { Versions } from './migrate.ts'
+import { Turns } from './turns.ts'
 
 export interface DocumentOptions<T> extends Versions {
   file: string
@@ -39,7 +40,7 @@ export class Document<T> {
   readonly #target: string
   #value: T
   #error: string | undefined
-  #saving: Promise<unknown> = Promise.resolve()
+  readonly #saves = new Turns()
 
   constructor(options: DocumentOptions<T>) {
     this.#options = options
@@ -59,9 +60,7 @@ export class Document<T> {
 
   /** Writes the new value, then makes it the current one. Rejects with NotSaved. */
   save(value: T): Promise<void> {
-    const saved = this.#saving.then(() => this.#save(value))
-    this.#saving = saved.catch(() => {}) // told to its own caller; the next write has its own try
-    return saved
+    return this.#saves.take(() => this.#save(value))
   }
 
   async #save(value: T): Promise<void> {

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { Document } from './document.ts'
 import type { DocumentOptions } from './document.ts'
+import { Turns } from './turns.ts'
 
 export const SCOPES = ['read', 'infer', 'manage'] as const
 /** Each scope holds those before it. */
@@ -58,7 +59,7 @@ export class KeysState {
   readonly #document: Document<KeysDocument>
   #byVerifier = new Map<string, StoredKey>()
   #indexed: KeysDocument | undefined
-  #changing: Promise<unknown> = Promise.resolve()
+  readonly #changes = new Turns()
 
   /** Throws StartError where the file is broken. */
   constructor(
@@ -113,7 +114,7 @@ export class KeysState {
 
   /** Undefined where there is none of that id; the same key where it is revoked already. */
   revoke(id: string): Promise<{ key: StoredKey; changed: boolean } | undefined> {
-    return this.#change(async () => {
+    return this.#changes.take(async () => {
       const known = this.list().find((key) => key.id === id)
       if (known === undefined) return undefined
       if (known.revoked_at !== null) return { key: known, changed: false }
@@ -125,7 +126,7 @@ export class KeysState {
 
   #add(kind: StoredKey['kind'], verifier: string, draft: KeyDraft): Promise<StoredKey> {
     const { actor, ...given } = draft
-    return this.#change(async () => {
+    return this.#changes.take(async () => {
       const kept = this.list().filter((key) => key.kind !== kind || key.verifier !== verifier)
       if (kept.length >= MAX_KEYS) throw new TooManyKeys(`there are ${MAX_KEYS} keys already`)
       const stored: StoredKey = {
@@ -151,13 +152,6 @@ export class KeysState {
 
   async #save(keys: StoredKey[]): Promise<void> {
     await this.#document.save({ version: 1, revision: this.revision + 1, keys })
-  }
-
-  /** One after the other: each sees what the one before it left. */
-  #change<T>(act: () => Promise<T>): Promise<T> {
-    const done = this.#changing.then(act)
-    this.#changing = done.catch(() => {}) // told to its own caller; the next one has its own try
-    return done
   }
 
   #index(): void {

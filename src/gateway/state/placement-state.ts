@@ -15,6 +15,7 @@ import { openPlacementDocument } from './placement-document.ts'
 import { PlacementHistory } from './placement-history.ts'
 import type { HistoryEntry } from './placement-history.ts'
 import type { Disk } from './disk.ts'
+import { Turns } from './turns.ts'
 
 export interface PlacementDeps {
   clock: Clock
@@ -40,7 +41,7 @@ export class PlacementState {
   readonly #document: Document<PlacementDocument>
   readonly #history: PlacementHistory
   #overrides: Map<string, PlacementRules>
-  #editing: Promise<unknown> = Promise.resolve()
+  readonly #edits = new Turns()
 
   /** Reads both files. Throws StartError where one is broken. */
   constructor(files: { document: string; history: string }, deps: PlacementDeps) {
@@ -90,9 +91,7 @@ export class PlacementState {
     actor: string,
     decide: () => T,
   ): Promise<{ decided: T; entry: HistoryEntry | undefined }> {
-    const edited = this.#editing.then(() => this.#edit(actor, decide))
-    this.#editing = edited.catch(() => {}) // told to its own caller; the next edit has its own try
-    return edited
+    return this.#edits.take(() => this.#edit(actor, decide))
   }
 
   async #edit<T extends Decided>(actor: string, decide: () => T) {

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { Config } from '../config/schema.ts'
 import { Document } from './document.ts'
 import type { DocumentOptions } from './document.ts'
+import { Turns } from './turns.ts'
 
 export type TenantSettings = Config['tenants'][number]
 
@@ -35,7 +36,7 @@ export const DEFAULT_TENANT = 'default'
 
 export class TenantsState {
   readonly #document: Document<TenantsDocument>
-  #changing: Promise<unknown> = Promise.resolve()
+  readonly #changes = new Turns()
   #lastActor = ''
   #merged:
     | { config: Config['tenants']; stored: TenantsDocument; all: Config['tenants'] }
@@ -89,7 +90,7 @@ export class TenantsState {
     edit: TenantEdit,
     { actor, check }: { actor: string; check(): void },
   ): Promise<void> {
-    const done = this.#changing.then(async () => {
+    return this.#changes.take(async () => {
       check()
       const before = this.#document.value
       const known = before.tenants.find((tenant) => sameName(tenant.name, name))
@@ -102,8 +103,6 @@ export class TenantsState {
       })
       this.#lastActor = actor
     })
-    this.#changing = done.catch(() => {}) // told to its own caller; the next one has its own try
-    return done
   }
 }
 

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { Document } from './document.ts'
+import { Turns } from './turns.ts'
 
 const Draining = z.strictObject({ worker: z.string().min(1), at: z.string(), actor: z.string() })
 export type Draining = z.infer<typeof Draining>
@@ -23,7 +24,7 @@ export interface WorkersDeps {
 export class WorkersState {
   readonly #deps: WorkersDeps
   readonly #document: Document<WorkersDocument>
-  #changing: Promise<unknown> = Promise.resolve()
+  readonly #changes = new Turns()
   #lastActor = ''
 
   /** Throws StartError where the file is broken. */
@@ -67,14 +68,12 @@ export class WorkersState {
     workers: readonly string[],
     { actor, draining, check }: { actor: string; draining: boolean; check(): void },
   ): Promise<string[]> {
-    const done = this.#changing.then(async () => {
+    return this.#changes.take(async () => {
       check()
       const changed = workers.filter((name) => (this.draining(name) !== undefined) !== draining)
       if (changed.length > 0) await this.#save(changed, actor, draining)
       return changed
     })
-    this.#changing = done.catch(() => {}) // told to its own caller; the next one has its own try
-    return done
   }
 
   async #save(changed: readonly string[], actor: string, draining: boolean): Promise<void> {
