@@ -1,7 +1,7 @@
 // One persisted JSON document: read once at the start, then written whole. Disk comes first and
 // memory second, so that what the gateway does is never ahead of what it would do after a restart.
 
-import { mkdirSync, readFileSync, realpathSync } from 'node:fs'
+import { readFileSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import type { z } from 'zod'
 import { StartError } from '../start-error.ts'
@@ -74,16 +74,6 @@ export class Document<T> {
       throw error
     }
     this.#value = value
-  }
-}
-
-/** Makes the folder of all state. Throws StartError. */
-export function makeStateFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o750 })
-  } catch (cause) {
-    const message = `cannot make the folder of the state, ${folder}: ${messageOf(cause)}. Name another one with storage.dir, or give this user the right to write there`
-    throw new StartError(message, 78, { cause })
   }
 }
 
