@@ -232,7 +232,12 @@ async function stopAll(parts: GatewayParts, rooms: Rooms, log: Log): Promise<voi
   parts.scheduler.close()
   parts.infos.stop()
   parts.telemetry.stop()
-  await Promise.all([parts.prober.stop(), parts.inventory.stop(), parts.pools.destroy()])
+  await Promise.all([
+    parts.prober.stop(),
+    parts.inventory.stop(),
+    parts.pools.destroy(),
+    rooms.access.stop(),
+  ])
   await Promise.all([
     rooms.parsers.close(),
     rooms.traces.stop(),
