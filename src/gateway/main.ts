@@ -144,7 +144,7 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
   })
   const access = openAccess({ paths, clock, log, config: () => reload.config })
   const parts = makeParts({ config: () => access.config(), log, events, clock, env })
-  const operators = readOperatorState(parts, paths)
+  const operators = readOperatorState(parts, paths, log)
   placeAndDrain(operators)
   const state: GatewayState = { draining: false, ready: false, reload }
   const metrics = makeMetrics(parts, version, state)

@@ -47,6 +47,8 @@ test('workers: down fails, draining and starting warn, none at all fails', () =>
   assert.deepEqual(levels(judgeWorkers(fleet.workers)), ['ok', 'warn', 'fail'])
   assert.deepEqual(levels(judgeWorkers([fleet.worker('a', 0, { health: 'starting' })])), ['warn'])
   assert.deepEqual(levels(judgeWorkers([])), ['fail'])
+  const history = { ...fleet.storage[0]!, name: 'placement_history_file', error: 'line 2 …' }
+  assert.deepEqual(levels(judgeState([history])), ['warn'])
 })
 
 test('GPU figures: none is no fault, missing ones warn, a shared GPU is told once', () => {

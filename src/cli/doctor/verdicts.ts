@@ -169,9 +169,15 @@ export function judgeConfigDrift({ config, drift }: Status): Finding[] {
 export function judgeState(files: readonly StateFile[]): Finding[] {
   return files
     .filter(({ error }) => error !== null)
-    .map(({ path, error }) =>
-      fail('state', `${path}: ${error ?? ''}`, 'free space or correct the owner of the folder'),
-    )
+    .map(({ name, path, error }) => {
+      // The history is only ever read in part: placement itself is not touched.
+      if (name === 'placement_history_file') {
+        const action = 'stop the gateway, mend or delete those lines, start it'
+        return warn('state', error ?? '', action)
+      }
+      const action = 'free space or correct the owner of the folder'
+      return fail('state', `${path}: ${error ?? ''}`, action)
+    })
 }
 
 const WARN_FREE_BYTES = 1_000_000_000

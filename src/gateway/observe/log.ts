@@ -40,6 +40,7 @@ const LEVELS: Readonly<Record<string, EventLevel>> = {
   'worker.down': 'warn',
   'config.reload_failed': 'warn',
   'proxy.ignored': 'warn',
+  'state.broken_lines': 'warn',
   'request.cut': 'warn',
   'telemetry.partial': 'warn',
   'trace.export_failed': 'warn',

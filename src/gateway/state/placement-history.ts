@@ -1,6 +1,7 @@
 // Every placement edit, one JSON line each, with what undo needs. The entry is written before the
 // document that it belongs to: an entry above the document's revision never took effect and is left
-// out at the next start.
+// out at the next start. A line that cannot be read costs its edit, not the start: it is told, and
+// set aside in a file of its own before the history is written anew.
 
 import { appendFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
@@ -31,19 +32,39 @@ const COMPACT_AT = 2 * KEPT
 
 export class PlacementHistory {
   readonly #file: string
+  readonly #onTrouble: (problem: string) => void
   #entries: HistoryEntry[]
   #lines: number
   /** The file ends within a line: the next entry begins on one of its own. */
   #torn: boolean
+  #broken: readonly BrokenLine[]
 
   /** Reads what took effect up to that revision. Throws StartError. */
-  constructor(file: string, revision: number) {
+  constructor(file: string, revision: number, onTrouble: (problem: string) => void = () => {}) {
     this.#file = file
+    this.#onTrouble = onTrouble
     const text = textOf(file)
-    const lines = text.split('\n').filter((line) => line !== '')
+    const lines = text
+      .split('\n')
+      .map(readLine)
+      .filter(({ text: line }) => line !== '')
     this.#torn = text !== '' && !text.endsWith('\n')
     this.#lines = lines.length
-    this.#entries = effective(lines.flatMap(parsed), revision)
+    this.#entries = effective(
+      lines.flatMap(({ entry }) => entry ?? []),
+      revision,
+    )
+    this.#broken = brokenLines(lines, revision)
+    if (this.trouble !== undefined) onTrouble(this.trouble)
+  }
+
+  /** What is wrong with the file, in a sentence; undefined where nothing is. */
+  get trouble(): string | undefined {
+    if (this.#broken.length === 0) return undefined
+    const numbers = this.#broken.slice(0, MAX_TOLD).map(({ number }) => number)
+    const more = this.#broken.length > MAX_TOLD ? ` and ${this.#broken.length - MAX_TOLD} more` : ''
+    const which = `line${this.#broken.length > 1 ? 's' : ''} ${numbers.join(', ')}${more}`
+    return `${this.#file}: ${which} cannot be read, so history and undo lack what stood there`
   }
 
   /** Oldest first, the newest 1,000. */
@@ -71,9 +92,23 @@ export class PlacementHistory {
   }
 
   async #compact(): Promise<void> {
+    await this.#setAside()
     const text = this.#entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
     await replaceFile({ file: this.#file, folder: path.dirname(this.#file) }, text, disk)
     this.#lines = this.#entries.length
+  }
+
+  /** The rewritten file holds entries only: what a person may still mend goes beside it first. */
+  async #setAside(): Promise<void> {
+    if (this.#broken.length === 0) return
+    const text = this.#broken.map((line) => `${line.text}\n`).join('')
+    const file = `${this.#file}.broken`
+    await appendFile(file, text, { mode: 0o600, flush: true })
+    const count = this.#broken.length
+    this.#broken = []
+    const lines =
+      count === 1 ? '1 line that cannot be read is' : `${count} lines that cannot be read are`
+    this.#onTrouble(`${this.#file} is written anew; ${lines} in ${file}`)
   }
 }
 
@@ -86,14 +121,52 @@ function textOf(file: string): string {
   }
 }
 
-/** The end of a write that a kill cut short is no entry; its edit did not happen. */
-function parsed(line: string): HistoryEntry[] {
+interface Line {
+  text: string
+  /** As an editor counts. */
+  number: number
+  /** Undefined = it is none. */
+  entry: HistoryEntry | undefined
+  /** It is not even JSON, as the end of a write that a kill cut short. */
+  cut: boolean
+}
+type BrokenLine = Pick<Line, 'text' | 'number'>
+
+/** Line numbers in one message. */
+const MAX_TOLD = 10
+
+function readLine(text: string, index: number): Line {
+  const line = { text, number: index + 1 }
   try {
-    const entry = Entry.safeParse(JSON.parse(line))
-    return entry.success ? [entry.data] : []
+    return { ...line, entry: Entry.safeParse(JSON.parse(text)).data, cut: false }
   } catch {
-    return [] // not JSON: the torn line, or one that somebody edited; undo then has less to go back to
+    return { ...line, entry: undefined, cut: true } // not JSON: its caller judges what that means
   }
+}
+
+/**
+ * The lines that are no entries, but for those that a kill left: nothing is missing there, since
+ * their edit did not happen and the next one took its id.
+ */
+function brokenLines(lines: readonly Line[], revision: number): BrokenLine[] {
+  const broken: BrokenLine[] = []
+  let before = 0
+  let since: Line[] = []
+  const closeGap = (next: number): void => {
+    const missing = next > before + 1
+    broken.push(...since.filter(({ cut }) => missing || !cut))
+    since = []
+  }
+  for (const line of lines) {
+    if (line.entry === undefined) {
+      since.push(line)
+      continue
+    }
+    closeGap(line.entry.id)
+    before = line.entry.id
+  }
+  closeGap(revision + 1)
+  return broken.map(({ text, number }) => ({ text, number }))
 }
 
 /** Two lines of one id: the first edit failed after its line was written, the second succeeded. */

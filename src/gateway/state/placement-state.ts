@@ -24,6 +24,8 @@ export interface PlacementDeps {
   /** Makes rules the ones in force; called after they are on disk, in one synchronous step. */
   place(worker: string, placement: CompiledPlacement, layer: 'config' | 'override'): void
   disk?: Disk
+  /** Told what is wrong with the history file, in a sentence. */
+  onHistoryTrouble?(problem: string): void
 }
 
 /** New overrides by worker; undefined removes the override. */
@@ -47,7 +49,8 @@ export class PlacementState {
   constructor(files: { document: string; history: string }, deps: PlacementDeps) {
     this.#deps = deps
     this.#document = openPlacementDocument(files.document, deps.disk)
-    this.#history = new PlacementHistory(files.history, this.#document.value.revision)
+    const { revision } = this.#document.value
+    this.#history = new PlacementHistory(files.history, revision, deps.onHistoryTrouble)
     this.#overrides = byWorker(this.#document.value)
   }
 
@@ -59,6 +62,11 @@ export class PlacementState {
   /** Why the newest write failed. */
   get error(): string | undefined {
     return this.#document.error
+  }
+
+  /** What is wrong with the history file; the gateway runs all the same. */
+  get historyTrouble(): string | undefined {
+    return this.#history.trouble
   }
 
   override(worker: string): Override {

@@ -32,7 +32,11 @@ export interface OperatorState {
 }
 
 /** Reads what operators decided in earlier runs. Throws StartError where a file is broken. */
-export function readOperatorState(parts: GatewayParts, paths: StoragePaths): OperatorState {
+export function readOperatorState(
+  parts: GatewayParts,
+  paths: StoragePaths,
+  log: Log,
+): OperatorState {
   const { clock, fleet, config } = parts
   const placement = new PlacementState(
     { document: paths.model_placement_file, history: paths.placement_history_file },
@@ -42,6 +46,7 @@ export function readOperatorState(parts: GatewayParts, paths: StoragePaths): Ope
         new Map(config().workers.map(({ name, model_placement }) => [name, model_placement])),
       place: (worker, compiled, layer) =>
         fleet.apply({ type: 'placed', worker, placement: compiled, layer }),
+      onHistoryTrouble: (problem) => log.event('state.broken_lines', { problem }),
     },
   )
   const workers = new WorkersState(paths.workers_file, {

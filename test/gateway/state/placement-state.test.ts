@@ -31,6 +31,7 @@ const denies = (...models: string[]): PlacementRules => ({ ...BASE, denied_model
 
 function open(workers = ['w', 'v'], disk?: Disk) {
   const placed = new Map<string, string>()
+  const told: string[] = []
   const state = new PlacementState(
     { document: document(), history: history() },
     {
@@ -39,12 +40,13 @@ function open(workers = ['w', 'v'], disk?: Disk) {
       place: (worker, { rules }, layer) =>
         void placed.set(worker, `${layer} ${rules.denied_models.join(',')}`),
       ...(disk !== undefined && { disk }),
+      onHistoryTrouble: (problem) => void told.push(problem),
     },
   )
   state.placeAll()
   const edit = (overrides: Record<string, PlacementRules | undefined>, operation = 'op') =>
     state.edit('anna', () => ({ overrides: new Map(Object.entries(overrides)), operation }))
-  return { state, placed, edit }
+  return { state, placed, edit, told }
 }
 
 test('an edit of several workers is one revision, one history entry, and in force at once', async () => {
@@ -164,15 +166,63 @@ suite('a disk that fails', () => {
 test('a history that ends within a line loses that line alone', async () => {
   await open().edit({ w: denies('a:1') }, 'first')
   appendFileSync(history(), '{"id":2,"at":"2026')
-  const { edit, state } = open()
+  const { edit, state, told } = open()
   assert.equal(state.history().length, 1)
   await edit({ w: denies('b:1') }, 'second')
+  const again = open()
   assert.deepEqual(
-    open()
-      .state.history()
-      .map(({ operation }) => operation),
+    again.state.history().map(({ operation }) => operation),
     ['first', 'second'],
   )
+  assert.deepEqual([...told, ...again.told], [], 'its edit did not happen, so nothing is missing')
+})
+
+const entryLine = (id: number): string =>
+  JSON.stringify({
+    id,
+    at: '',
+    actor: 'a',
+    operation: `op-${id}`,
+    before: [],
+    after: [],
+    undoes: null,
+  })
+
+const writeState = (revision: number, lines: readonly string[]): void => {
+  writeFileSync(document(), JSON.stringify({ version: 1, revision, overrides: [] }))
+  writeFileSync(history(), lines.map((line) => `${line}\n`).join(''))
+}
+
+const missing: [name: string, lines: string[], told: string][] = [
+  ['in the middle', [entryLine(1), entryLine(2).replace('}', ''), entryLine(3)], 'line 2 '],
+  ['at the end', [entryLine(1), entryLine(2), entryLine(3).slice(0, 20)], 'line 3 '],
+  ['at the top', ['', '#', entryLine(2), entryLine(3)], 'line 2 '],
+  ['that is JSON and no edit', [entryLine(1), entryLine(2), '{"id":3}', entryLine(3)], 'line 3 '],
+  ['of many', [...Array.from({ length: 12 }, () => 'x'), entryLine(3)], '9, 10 and 2 more '],
+]
+for (const [name, lines, words] of missing) {
+  test(`a broken line ${name} is told with its number, and costs nothing else`, () => {
+    writeState(3, lines)
+    const { state, told } = open()
+    assert.equal(told.length, 1)
+    const problem = told[0] ?? ''
+    assert.ok(problem.startsWith(`${history()}: line`) && problem.includes(words), problem)
+    assert.equal(state.historyTrouble, problem)
+    assert.equal(state.history().length, lines.filter((line) => /undoes.*\}$/.test(line)).length)
+  })
+}
+
+test('a broken line is set aside, and said, before the history is written anew', async () => {
+  const lines = Array.from({ length: 2_000 }, (_, index) => entryLine(index + 1))
+  lines[1_500] = 'somebody typed here'
+  writeState(2_000, lines)
+  const { state, edit, told } = open()
+  await edit({ w: denies('a:1') })
+  assert.equal(readFileSync(`${history()}.broken`, 'utf8'), 'somebody typed here\n')
+  assert.equal(readFileSync(history(), 'utf8').includes('somebody'), false)
+  assert.match(told[1] ?? '', /1 line that cannot be read is in .*\.broken$/)
+  assert.equal(state.historyTrouble, undefined)
+  assert.deepEqual(open().told, [])
 })
 
 test('the history keeps the newest 1,000 edits, and its file is bounded', async () => {

@@ -107,6 +107,7 @@ const HOLDS: Readonly<Record<Exclude<keyof StoragePaths, 'dir'>, string>> = {
 function stateFiles(sources: SnapshotSources, storage: StoragePaths): Promise<StateFile>[] {
   const errors: Partial<Record<keyof StoragePaths, string | undefined>> = {
     model_placement_file: sources.placement.error,
+    placement_history_file: sources.placement.historyTrouble,
     workers_file: sources.workers.error,
     audit_file: sources.audit.error,
     ...sources.accessErrors(),

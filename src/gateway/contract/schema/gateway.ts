@@ -100,7 +100,7 @@ export const StateFile = z.object({
   size_bytes: z.number().nullable(),
   modified_at: WallTime.nullable(),
   holds: z.string(),
-  /** Why the last write failed, null when it did not. */
+  /** Why the last write failed, or which lines cannot be read; null when all is well. */
   error: z.string().nullable(),
 })
 export type StateFile = z.infer<typeof StateFile>
