@@ -1,18 +1,10 @@
 // Anthropic's /v1/messages, which Claude Code speaks.
 
-import { conversationOf, isBackgroundTask, messagesOf, userOf } from './conversation.ts'
+import { conversationOf, isBackgroundTask, messagesOf } from './conversation.ts'
 import { emptyTally, tallyContent, tallyMessage, tallyTools, textOfContent } from './content.ts'
 import type { Dialect, Ending, Need, Usage } from './dialect.ts'
 import { anthropicErrors } from './anthropic-errors.ts'
-import {
-  compatUsage,
-  complete,
-  documentEnding,
-  errorText,
-  failed,
-  incomplete,
-  NO_USAGE,
-} from './ending.ts'
+import { compatUsage, complete, errorText, failed, incomplete, NO_USAGE } from './ending.ts'
 import { SSE_HEARTBEAT } from './frames.ts'
 import {
   field,
@@ -21,15 +13,14 @@ import {
   positiveInteger,
   record,
   text,
+  type Fields,
   type JsonRecord,
 } from './json-fields.ts'
 import { parseObject } from './json-tail.ts'
 import { compatFacts } from './openai-facts.ts'
-import { isCompatEnd } from './openai-ending.ts'
+import { compatDocumentEnding } from './openai-ending.ts'
 import { requestModel } from './request-model.ts'
 import { readSseTail } from './sse-tail.ts'
-
-type Fields = ReadonlyMap<string, unknown>
 
 export const anthropic: Dialect = {
   name: 'anthropic',
@@ -57,13 +48,11 @@ export const anthropic: Dialect = {
       outputTokens: positiveInteger(fields.get('max_tokens')),
       usageInStream: true,
       conversation: conversationOf(textOfContent(fields.get('system')), messages),
-      user: userOf(fields),
       background: isBackgroundTask(messages),
     }
   },
 
-  ending: (tail, streamed) =>
-    streamed ? streamEnding(tail) : documentEnding(tail, usageOf, isCompatEnd),
+  ending: (tail, streamed) => (streamed ? streamEnding(tail) : compatDocumentEnding(tail)),
 }
 
 /** Ollama drops it without a word on a model that cannot think. */

@@ -3,7 +3,7 @@
 // their conversations with the same pages and differ at the end.
 
 import { textOfContent } from './content.ts'
-import { field, isRecord, list, text } from './json-fields.ts'
+import { field, isRecord, list, text, type Fields } from './json-fields.ts'
 
 /** UTF-16 units from each end of each text: four such ends are at most 3 KiB of UTF-8. */
 const END_UNITS = 256
@@ -34,7 +34,7 @@ export function isBackgroundTask(messages: readonly unknown[]): boolean {
 const MAX_USER_UNITS = 256
 
 /** Who is asking, as far as the body says: nobody vouches for it. */
-export function userOf(fields: ReadonlyMap<string, unknown>): string | undefined {
+export function userOf(fields: Fields): string | undefined {
   const metadata = fields.get('metadata')
   const candidates = [
     fields.get('user'),
@@ -66,6 +66,6 @@ function contentText(message: unknown): string {
 }
 
 /** The messages of a chat dialect. */
-export function messagesOf(fields: ReadonlyMap<string, unknown>): readonly unknown[] {
+export function messagesOf(fields: Fields): readonly unknown[] {
   return list(fields.get('messages'))
 }

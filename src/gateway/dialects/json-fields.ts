@@ -10,7 +10,9 @@ export function foldKey(key: string): string {
 }
 
 /** The top level of a body by folded key, nulls left out. */
-export function foldKeys(body: JsonRecord): ReadonlyMap<string, unknown> {
+export type Fields = ReadonlyMap<string, unknown>
+
+export function foldKeys(body: JsonRecord): Fields {
   const fields = new Map<string, unknown>()
   for (const [key, value] of Object.entries(body)) {
     if (value !== null) fields.set(foldKey(key), value)

@@ -21,13 +21,19 @@ import {
   NO_USAGE,
 } from './ending.ts'
 import { embeddingInput } from './embedding-input.ts'
-import { foldKeys, list, positiveInteger, record, text, type JsonRecord } from './json-fields.ts'
+import {
+  foldKeys,
+  list,
+  positiveInteger,
+  record,
+  text,
+  type Fields,
+  type JsonRecord,
+} from './json-fields.ts'
 import { readJsonTail, type JsonTail } from './json-tail.ts'
 import { keepAliveIsZero } from './keep-alive.ts'
 import { ollamaErrors } from './ollama-errors.ts'
 import { requestModel } from './request-model.ts'
-
-type Fields = ReadonlyMap<string, unknown>
 
 export const ollama: Dialect = {
   name: 'ollama',

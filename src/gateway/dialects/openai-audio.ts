@@ -1,7 +1,6 @@
 // OpenAI's /v1/audio/transcriptions: a multipart form, read into fields by the proxy; the answer is
 // buffered by the worker and labelled as NDJSON whatever it is.
 
-import { userOf } from './conversation.ts'
 import { emptyTally } from './content.ts'
 import type { Dialect } from './dialect.ts'
 import { complete, documentEnding, incomplete, NO_USAGE } from './ending.ts'
@@ -27,7 +26,6 @@ export const openaiAudio: Dialect = {
       stream: false,
       needs: ['completion', 'audio'],
       usageInStream: false,
-      user: userOf(fields),
     }
   },
 

@@ -1,12 +1,12 @@
 // OpenAI's /v1/chat/completions. Streams are off by default, as in all /v1 dialects.
 
-import { conversationOf, isBackgroundTask, messagesOf, userOf } from './conversation.ts'
+import { conversationOf, isBackgroundTask, messagesOf } from './conversation.ts'
 import { emptyTally, tallyMessage, tallyTools } from './content.ts'
-import type { Dialect, Need } from './dialect.ts'
+import type { Dialect } from './dialect.ts'
 import { SSE_HEARTBEAT } from './frames.ts'
 import { foldKeys, list, positiveInteger } from './json-fields.ts'
-import { compatFacts, reasoningAsked, usageAsked } from './openai-facts.ts'
-import { openaiDocumentEnding, openaiStreamEnding } from './openai-ending.ts'
+import { compatFacts, conversationNeeds, usageAsked } from './openai-facts.ts'
+import { compatDocumentEnding, openaiStreamEnding } from './openai-ending.ts'
 import { openaiErrors } from './openai-errors.ts'
 import { requestModel } from './request-model.ts'
 
@@ -24,24 +24,17 @@ export const openaiChat: Dialect = {
     const tally = emptyTally()
     for (const message of messages) tallyMessage(tally, message)
     tallyTools(tally, tools)
-
-    const needs: Need[] = ['completion']
-    if (tools.length > 0) needs.push('tools')
-    if (tally.images > 0) needs.push('vision')
-    if (tally.audio) needs.push('audio')
-    if (reasoningAsked(fields)) needs.push('thinking')
     return {
       ...compatFacts(fields, model, tally),
-      needs,
+      needs: conversationNeeds(fields, tools, tally),
       outputTokens:
         positiveInteger(fields.get('max_tokens')) ??
         positiveInteger(fields.get('max_completion_tokens')),
       usageInStream: usageAsked(fields),
       conversation: conversationOf('', messages),
-      user: userOf(fields),
       background: isBackgroundTask(messages),
     }
   },
 
-  ending: (tail, streamed) => (streamed ? openaiStreamEnding(tail) : openaiDocumentEnding(tail)),
+  ending: (tail, streamed) => (streamed ? openaiStreamEnding(tail) : compatDocumentEnding(tail)),
 }

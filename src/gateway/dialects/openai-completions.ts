@@ -1,12 +1,12 @@
 // OpenAI's older /v1/completions: one prompt, rendered through the model's template.
 
-import { conversationOfPrompt, userOf } from './conversation.ts'
+import { conversationOfPrompt } from './conversation.ts'
 import { emptyTally, tallyContent } from './content.ts'
 import type { Dialect } from './dialect.ts'
 import { SSE_HEARTBEAT } from './frames.ts'
 import { foldKeys, positiveInteger, text } from './json-fields.ts'
 import { compatFacts, usageAsked } from './openai-facts.ts'
-import { openaiDocumentEnding, openaiStreamEnding } from './openai-ending.ts'
+import { compatDocumentEnding, openaiStreamEnding } from './openai-ending.ts'
 import { openaiErrors } from './openai-errors.ts'
 import { requestModel } from './request-model.ts'
 
@@ -32,9 +32,8 @@ export const openaiCompletions: Dialect = {
       outputTokens: positiveInteger(fields.get('max_tokens')),
       usageInStream: usageAsked(fields),
       conversation: conversationOfPrompt('', text(prompt)),
-      user: userOf(fields),
     }
   },
 
-  ending: (tail, streamed) => (streamed ? openaiStreamEnding(tail) : openaiDocumentEnding(tail)),
+  ending: (tail, streamed) => (streamed ? openaiStreamEnding(tail) : compatDocumentEnding(tail)),
 }

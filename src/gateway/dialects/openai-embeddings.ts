@@ -1,12 +1,11 @@
 // OpenAI's /v1/embeddings: never a stream, and no way to ask for a load only.
 
-import { userOf } from './conversation.ts'
 import { emptyTally } from './content.ts'
 import type { Dialect } from './dialect.ts'
 import { embeddingInput } from './embedding-input.ts'
 import { foldKeys } from './json-fields.ts'
 import { compatFacts } from './openai-facts.ts'
-import { openaiDocumentEnding } from './openai-ending.ts'
+import { compatDocumentEnding } from './openai-ending.ts'
 import { openaiErrors } from './openai-errors.ts'
 import { requestModel } from './request-model.ts'
 
@@ -27,9 +26,8 @@ export const openaiEmbeddings: Dialect = {
       promptChars: input.chars,
       contextChars: input.longest,
       usageInStream: true,
-      user: userOf(fields),
     }
   },
 
-  ending: (tail) => openaiDocumentEnding(tail),
+  ending: (tail) => compatDocumentEnding(tail),
 }

@@ -30,12 +30,13 @@ export function openaiStreamEnding(tail: Buffer): Ending {
   return incomplete(usage)
 }
 
-export function openaiDocumentEnding(tail: Buffer): Ending {
+/** The document of any /v1 route. */
+export function compatDocumentEnding(tail: Buffer): Ending {
   return documentEnding(tail, (object) => compatUsage(object['usage']), isCompatEnd)
 }
 
 /** Every answer of the /v1 routes ends with its usage, so a fragment with it is an end. */
-export function isCompatEnd({ whole, object }: JsonTail): boolean {
+function isCompatEnd({ whole, object }: JsonTail): boolean {
   return whole || 'usage' in object
 }
 
@@ -45,8 +46,11 @@ function isDone({ data }: SseEvent): boolean {
 
 /** The last that reports anything; zeros and nulls on other chunks are no reports. */
 function lastUsage(chunks: readonly SseEvent[]): Usage {
-  const chunk = chunks.findLast((event) => compatUsage(member(event, 'usage')) !== undefined)
-  return (chunk && compatUsage(member(chunk, 'usage'))) ?? NO_USAGE
+  for (const chunk of chunks.toReversed()) {
+    const usage = compatUsage(member(chunk, 'usage'))
+    if (usage !== undefined) return usage
+  }
+  return NO_USAGE
 }
 
 function errorOf(chunk: SseEvent): string | undefined {

@@ -1,10 +1,9 @@
 // What the /v1 dialects share: no native options, streams only on request.
 
+import { userOf } from './conversation.ts'
 import type { Tally } from './content.ts'
-import type { RequestFacts } from './dialect.ts'
-import { field, record, text } from './json-fields.ts'
-
-type Fields = ReadonlyMap<string, unknown>
+import type { Need, RequestFacts } from './dialect.ts'
+import { field, record, text, type Fields } from './json-fields.ts'
 
 /** Facts that are the same for every /v1 route, with the values most of them have. */
 export function compatFacts(
@@ -24,13 +23,27 @@ export function compatFacts(
     numCtx: undefined,
     keepAlive: undefined,
     conversation: '',
-    user: undefined,
+    user: userOf(fields),
     background: false,
   }
 }
 
+/** What a conversation with these tools and contents asks of a model. */
+export function conversationNeeds(
+  fields: Fields,
+  tools: readonly unknown[],
+  tally: Tally,
+): readonly Need[] {
+  const needs: Need[] = ['completion']
+  if (tools.length > 0) needs.push('tools')
+  if (tally.images > 0) needs.push('vision')
+  if (tally.audio) needs.push('audio')
+  if (reasoningAsked(fields)) needs.push('thinking')
+  return needs
+}
+
 /** reasoning_effort or reasoning.effort that is not "none". */
-export function reasoningAsked(fields: Fields): boolean {
+function reasoningAsked(fields: Fields): boolean {
   const reasoning = record(fields.get('reasoning')) ?? {}
   const effort = text(fields.get('reasoning_effort') ?? field(reasoning, 'effort'))
   return effort !== '' && effort !== 'none'

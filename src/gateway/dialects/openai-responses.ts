@@ -1,17 +1,9 @@
 // OpenAI's /v1/responses, which Codex speaks. Its stream has named, numbered events and no [DONE].
 
-import { conversationOf, isBackgroundTask, userOf } from './conversation.ts'
+import { conversationOf, isBackgroundTask } from './conversation.ts'
 import { emptyTally, tallyContent, tallyMessage, tallyTools, type Tally } from './content.ts'
-import type { Dialect, Ending, Need, Usage } from './dialect.ts'
-import {
-  compatUsage,
-  complete,
-  documentEnding,
-  errorText,
-  failed,
-  incomplete,
-  NO_USAGE,
-} from './ending.ts'
+import type { Dialect, Ending, Usage } from './dialect.ts'
+import { compatUsage, complete, errorText, failed, incomplete, NO_USAGE } from './ending.ts'
 import { SSE_HEARTBEAT } from './frames.ts'
 import {
   field,
@@ -24,8 +16,8 @@ import {
   type JsonRecord,
 } from './json-fields.ts'
 import { parseObject, readJsonTail } from './json-tail.ts'
-import { compatFacts, reasoningAsked } from './openai-facts.ts'
-import { isCompatEnd } from './openai-ending.ts'
+import { compatFacts, conversationNeeds } from './openai-facts.ts'
+import { compatDocumentEnding } from './openai-ending.ts'
 import { requestModel } from './request-model.ts'
 import { responsesErrors } from './responses-errors.ts'
 import { readSseTail } from './sse-tail.ts'
@@ -47,25 +39,17 @@ export const openaiResponses: Dialect = {
     tally.chars += instructions.length
     for (const item of items) tallyItem(tally, item)
     tallyTools(tally, tools)
-
-    const needs: Need[] = ['completion']
-    if (tools.length > 0) needs.push('tools')
-    if (tally.images > 0) needs.push('vision')
-    if (tally.audio) needs.push('audio')
-    if (reasoningAsked(fields)) needs.push('thinking')
     return {
       ...compatFacts(fields, model, tally),
-      needs,
+      needs: conversationNeeds(fields, tools, tally),
       outputTokens: positiveInteger(fields.get('max_output_tokens')),
       usageInStream: true,
       conversation: conversationOf(instructions, items),
-      user: userOf(fields),
       background: isBackgroundTask(items),
     }
   },
 
-  ending: (tail, streamed) =>
-    streamed ? streamEnding(tail) : documentEnding(tail, usageOf, isCompatEnd),
+  ending: (tail, streamed) => (streamed ? streamEnding(tail) : compatDocumentEnding(tail)),
 }
 
 function tallyItem(tally: Tally, item: unknown): void {

@@ -2,7 +2,7 @@
 // Everything else that is wrong with a body is left to the worker to word.
 
 import { GatewayError } from '../errors.ts'
-import { isRecord } from './json-fields.ts'
+import { isRecord, type Fields } from './json-fields.ts'
 
 /** Ollama's Go type for a route, which its error texts name. */
 const GO_TYPE: Readonly<Record<string, string>> = {
@@ -22,7 +22,7 @@ const GO_TYPE: Readonly<Record<string, string>> = {
 const LOOKS_UP_EMPTY = new Set(['/api/generate', '/api/embed', '/v1/completions', '/v1/embeddings'])
 
 /** The model as the client spelled it. Throws what Ollama answers where there is none. */
-export function requestModel(fields: ReadonlyMap<string, unknown>, path: string): string {
+export function requestModel(fields: Fields, path: string): string {
   const model = fields.get('model') ?? ''
   if (typeof model !== 'string') {
     const type = goTypeOf(path)
