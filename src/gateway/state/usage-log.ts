@@ -2,7 +2,7 @@
 // model that had a request. A disk that fails is told and stops nobody.
 
 import { createReadStream } from 'node:fs'
-import { appendFile, rename, writeFile } from 'node:fs/promises'
+import { appendFile, open, rename, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import type { Clock, Timer } from '../clock.ts'
@@ -53,6 +53,8 @@ export class UsageLog {
   #writing: Promise<void> = Promise.resolve()
   #prunedAt = Number.NEGATIVE_INFINITY
   #error: string | undefined
+  /** The file ends within a line: the next one begins anew. Undefined: nobody has looked. */
+  #torn: boolean | undefined
 
   /** Opens nothing: the file is made by the first request. */
   constructor(file: string, clock: Clock) {
@@ -68,14 +70,9 @@ export class UsageLog {
   /** Requests without tokens count for nothing. Never throws. */
   book({ tenant, actor, model, promptTokens, outputTokens }: UsedTokens): void {
     if (promptTokens + outputTokens === 0) return
-    const key = JSON.stringify([tenant, actor, model])
-    const known = this.#pending.get(key)
-    if (known === undefined && this.#pending.size >= MAX_ROWS) return
-    const line = known ?? { ...this.#fresh(), tenant, actor, model }
-    line.requests += 1
-    line.prompt_tokens += promptTokens
-    line.output_tokens += outputTokens
-    this.#pending.set(key, line)
+    const at = this.#clock.now()
+    const counts = { requests: 1, prompt_tokens: promptTokens, output_tokens: outputTokens }
+    add(this.#pending, { at, tenant, actor, model, ...counts })
     this.#plan(this.#error === undefined ? WRITE_AFTER_MS : RETRY_MS)
   }
 
@@ -107,10 +104,6 @@ export class UsageLog {
     return this.#writing
   }
 
-  #fresh(): Pick<Line, 'at' | 'requests' | 'prompt_tokens' | 'output_tokens'> {
-    return { at: this.#clock.now(), requests: 0, prompt_tokens: 0, output_tokens: 0 }
-  }
-
   #plan(ms: number): void {
     this.#timer ??= this.#clock.after(ms, () => {
       this.#timer = undefined
@@ -125,11 +118,14 @@ export class UsageLog {
     try {
       await this.#prune()
       const text = [...lines.values()].map((line) => `${JSON.stringify(line)}\n`).join('')
-      await appendFile(this.#file, text, { mode: 0o600 })
+      this.#torn ??= await endsWithinLine(this.#file)
+      await appendFile(this.#file, this.#torn ? `\n${text}` : text, { mode: 0o600 })
+      this.#torn = false
       this.#error = undefined
     } catch (error) {
+      this.#torn = true
       this.#error = `cannot write ${this.#file}: ${messageOf(error)}`
-      for (const [key, line] of this.#pending) lines.set(`${key} again`, line)
+      for (const line of this.#pending.values()) add(lines, line)
       this.#pending = lines
       this.#plan(RETRY_MS)
     }
@@ -164,6 +160,33 @@ export class UsageLog {
     } finally {
       input.destroy()
     }
+  }
+}
+
+/** Into the line of the same tenant, actor and model, where there is one. */
+function add(lines: Map<string, Line>, more: Line): void {
+  const key = JSON.stringify([more.tenant, more.actor, more.model])
+  const line = lines.get(key)
+  if (line === undefined) {
+    if (lines.size < MAX_ROWS) lines.set(key, { ...more })
+    return
+  }
+  line.requests += more.requests
+  line.prompt_tokens += more.prompt_tokens
+  line.output_tokens += more.output_tokens
+}
+
+/** As a killed process leaves its file. */
+async function endsWithinLine(file: string): Promise<boolean> {
+  try {
+    await using handle = await open(file, 'r')
+    const { size } = await handle.stat()
+    if (size === 0) return false
+    const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)
+    return buffer.toString('latin1') !== '\n'
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    throw error
   }
 }
 

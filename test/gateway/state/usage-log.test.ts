@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { KEPT_MS, UsageLog } from '../../../src/gateway/state/usage-log.ts'
+import { manualClock } from '../../support/manual-clock.ts'
+
+const folder = (): string => mkdtempSync(path.join(tmpdir(), 'ogw-usage-'))
+const used = { tenant: 'red', actor: 'anna', model: 'm:1b', promptTokens: 10, outputTokens: 5 }
+
+const line = (at: number, tokens: number): string =>
+  `${JSON.stringify({ at, tenant: 'red', actor: 'anna', model: 'm:1b', requests: 1, prompt_tokens: tokens, output_tokens: 0 })}\n`
+
+const tokensIn = (file: string): number[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((text) => text !== '')
+    .map((text) => (JSON.parse(text) as { prompt_tokens: number }).prompt_tokens)
+
+test('lines older than 90 days go, at the first write and then once a day', async () => {
+  const file = path.join(folder(), 'usage.jsonl')
+  const clock = manualClock()
+  const now = clock.now()
+  writeFileSync(file, line(now - KEPT_MS - 1, 1) + line(now - KEPT_MS + 1, 2) + line(now, 3))
+  const log = new UsageLog(file, clock)
+  log.book(used)
+  await log.flush()
+  assert.deepEqual(tokensIn(file), [2, 3, 10])
+  clock.advance(60_000)
+  log.book(used)
+  await log.flush()
+  assert.deepEqual(tokensIn(file), [2, 3, 10, 10], 'not at every write')
+  clock.advance(86_400_000)
+  log.book(used)
+  await log.flush()
+  assert.deepEqual(tokensIn(file), [3, 10, 10, 10])
+})
+
+test('half a line, as a kill leaves it, takes no other line with it', async () => {
+  const file = path.join(folder(), 'usage.jsonl')
+  const clock = manualClock()
+  writeFileSync(file, line(clock.now(), 7) + line(clock.now(), 8).slice(0, 30))
+  const log = new UsageLog(file, clock)
+  log.book(used)
+  await log.flush()
+  const [total] = await log.totals('tenant', 0)
+  assert.deepEqual(total, { name: 'red', requests: 2, prompt_tokens: 17, output_tokens: 5 })
+})
+
+test('what a failing disk does not take is kept, counted once, and written later', async () => {
+  const file = path.join(folder(), 'usage.jsonl')
+  mkdirSync(file)
+  const log = new UsageLog(file, manualClock())
+  for (let round = 1; round <= 4; round += 1) {
+    log.book(used)
+    await log.flush()
+    assert.match(log.error ?? '', /cannot write .*usage\.jsonl: /)
+  }
+  rmSync(file, { recursive: true })
+  await log.flush()
+  assert.equal(log.error, undefined)
+  const [total] = await log.totals('model', 0)
+  assert.deepEqual(total, { name: 'm:1b', requests: 4, prompt_tokens: 40, output_tokens: 20 })
+})
