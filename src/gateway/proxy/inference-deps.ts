@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import type { Dialect, RequestFacts } from '../dialects/dialect.ts'
 import type { FleetEvent } from '../fleet/fleet-event.ts'
+import type { WorkerFault } from '../fleet/worker-faults.ts'
 import type { NumCtxVerdict } from '../policy/context-guard.ts'
 import type { Reservation } from '../policy/credits.ts'
 import type { ModelName } from '../policy/model-name.ts'
@@ -15,8 +16,7 @@ import type { RequestRecord } from '../observe/request-record.ts'
 import type { ActiveRequests } from './active-requests.ts'
 import type { ModelKnowledge } from './model-knowledge.ts'
 import type { NoticeFields, NoticeName } from './notice.ts'
-import type { ParserPool } from './parser-pool.ts'
-import type { LargeBody } from './parser-pool.ts'
+import type { LargeBody, ParserPool } from './parser-pool.ts'
 import type { RequestContext } from './request-context.ts'
 import type { ProbeResult } from './silence-watch.ts'
 import type { TokenRatios } from './token-ratios.ts'
@@ -67,17 +67,7 @@ export interface InferenceDeps {
   tell(event: FleetEvent): void
   /** The worker's own spelling of a model it has installed. */
   spelling(worker: string, modelKey: string): string | undefined
-  classify(
-    status: number,
-    body: string,
-  ):
-    | 'missing_model'
-    | 'busy'
-    | 'load_failed'
-    | 'out_of_memory'
-    | 'runner_died'
-    | 'client_fault'
-    | 'other'
+  classify(status: number, body: string): WorkerFault
   /** The sentence in a worker's error body. */
   errorText(body: string): string
   identify(ctx: RequestContext, facts: RequestFacts): Identity
