@@ -1,6 +1,7 @@
 // Names for the ways an attempt fails, for the retry rules and for the people who read errors.
 
 import { brokeAfterReuse } from '../fleet/reused-socket.ts'
+import type { WorkerFault } from '../fleet/worker-faults.ts'
 import type { AttemptFailure } from '../policy/retry.ts'
 import type { AttemptFault, AttemptResult } from './attempt-result.ts'
 
@@ -32,6 +33,37 @@ export function reasonOf(fault: AttemptFault): string {
       return `answered with a redirect (${fault.status}), which is never followed`
     case 'unreadable_error':
       return `answered ${fault.status} with an unreadable error body`
+  }
+}
+
+/** How an attempt failed, and what operators and clients are told of it. */
+export interface Failing {
+  failure: AttemptFailure
+  reason: string
+}
+
+/** A worker's error as a failed attempt. Undefined: any other worker would say the same. */
+export function failingOf(fault: WorkerFault, status: number): Failing | undefined {
+  switch (fault) {
+    case 'missing_model':
+      return {
+        failure: { kind: 'missing_model' },
+        reason: 'says that it does not have the model',
+      }
+    case 'busy':
+      return { failure: { kind: 'busy' }, reason: '' }
+    case 'load_failed':
+    case 'out_of_memory':
+    case 'runner_died':
+      return {
+        failure: { kind: 'load_failed' },
+        reason: `answered ${status} (${fault.replaceAll('_', ' ')})`,
+      }
+    case 'client_fault':
+    case 'other':
+      return status === 502 || status === 503 || status === 504
+        ? { failure: { kind: 'worker_error' }, reason: `answered ${status}` }
+        : undefined
   }
 }
 

@@ -14,7 +14,8 @@ import type { AttemptResult } from './attempt-result.ts'
 import type { ClientStream } from './client-stream.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { InferenceDeps, InferenceRequest, Upstream } from './inference-deps.ts'
-import { failureOf, isStaleSocket, reasonOf } from './attempt-failure.ts'
+import { failingOf, failureOf, isStaleSocket, reasonOf } from './attempt-failure.ts'
+import type { Failing } from './attempt-failure.ts'
 import { finishAnswer } from './finish-answer.ts'
 import { noteSending } from './notice.ts'
 import type { Outcome } from './request-outcome.ts'
@@ -124,13 +125,8 @@ export class InferenceRun {
     const result = await deps.loadEmpty(worker, { modelKey, embedding }, active.signal)
     active.signal.throwIfAborted()
     if (result.ok) return true
-    const { error } = result
-    if (result.why === 'refused') {
-      deps.tell({ type: 'load_failed', worker, model: modelKey, error })
-      this.#note(worker, { kind: 'load_failed' }, error)
-    } else {
-      this.#note(worker, { kind: 'silent' }, error)
-    }
+    const kind = result.why === 'refused' ? 'load_failed' : 'silent'
+    this.#heed(worker, { failure: { kind }, reason: result.error })
     return true
   }
 
@@ -241,41 +237,31 @@ export class InferenceRun {
 
   /** The worker answered with an error: some of them another worker may not have. */
   #refused({ worker }: Upstream, answer: Refused): Verdict {
-    const { deps, request } = this.#parts()
-    const text = answer.body.toString('utf8')
-    const model = request.name.key
-    const fault = deps.classify(answer.status, text)
+    const { deps } = this.#parts()
     const refusal = { worker, answer, warnings: this.#warnings }
     this.#refusal = refusal
-    switch (fault) {
-      case 'missing_model':
-        deps.tell({ type: 'model_missing', worker, model })
-        this.#note(worker, { kind: 'missing_model' }, 'says that it does not have the model')
-        return undefined
-      case 'busy':
-        deps.admission.hold(worker, model)
-        this.#note(undefined, { kind: 'busy' }, '')
-        return undefined
-      case 'load_failed':
-      case 'out_of_memory':
-      case 'runner_died': {
-        const error = `answered ${answer.status} (${fault.replaceAll('_', ' ')})`
-        deps.tell({ type: 'load_failed', worker, model, error })
-        this.#note(worker, { kind: 'load_failed' }, error)
-        return undefined
-      }
-      default:
-        if (answer.status === 502 || answer.status === 503 || answer.status === 504) {
-          this.#note(worker, { kind: 'worker_error' }, `answered ${answer.status}`)
-          return undefined
-        }
-        return this.#passRefusal(refusal)
-    }
+    const fault = deps.classify(answer.status, answer.body.toString('utf8'))
+    const failing = failingOf(fault, answer.status)
+    if (failing === undefined) return this.#passRefusal(refusal)
+    this.#heed(worker, failing)
+    return undefined
   }
 
-  #note(worker: string | undefined, failure: AttemptFailure, reason: string): void {
+  /** The fleet is told what later requests have to know. A busy worker is held back, not blamed. */
+  #heed(worker: string, { failure, reason }: Failing): void {
+    const { deps, request } = this.#parts()
+    const model = request.name.key
+    if (failure.kind === 'missing_model') deps.tell({ type: 'model_missing', worker, model })
+    if (failure.kind === 'load_failed') {
+      deps.tell({ type: 'load_failed', worker, model, error: reason })
+    }
+    if (failure.kind === 'busy') deps.admission.hold(worker, model)
+    this.#note(worker, failure, reason)
+  }
+
+  #note(worker: string, failure: AttemptFailure, reason: string): void {
     this.#serving.active.failures.push(failure)
-    if (worker === undefined) return
+    if (failure.kind === 'busy') return
     this.#failed.set(worker, reason)
     this.#firstFailureAt ??= this.#deps.clock.mono()
   }
