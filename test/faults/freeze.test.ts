@@ -72,6 +72,26 @@ test('one of two workers freezes under 50 streams', { timeout: 60_000 }, async (
   )
 })
 
+// The next request must not wait as long again, nor for the next periodic round.
+test('a silence that a probe confirms takes the worker down at once', async () => {
+  await using worker = await startWorkerProcess({ args })
+  await using rig = await startRig({
+    workers: [{ url: worker.url }],
+    workerConfig: { probe: { interval: '10m', timeout: '500ms' } },
+  })
+  assert.equal((await rig.post('/api/chat', { ...ask, stream: false })).status, 200)
+  worker.freeze()
+  const first = await rig.post('/api/chat', { ...ask, stream: false })
+  assert.equal(first.status, 504, await first.text())
+  assert.equal(rig.gateway.parts.fleet.worker('node-1')?.health.state, 'down')
+  const begun = performance.now()
+  const second = await rig.post('/api/chat', { ...ask, stream: false })
+  assert.equal(second.status, 503)
+  assert.match(await second.text(), /node-1: down since .*silent for/)
+  assert.ok(performance.now() - begun < 500, 'at once')
+  worker.thaw()
+})
+
 test(
   'with all frozen, 503 names each worker; back again, they serve within an interval',
   { timeout: 60_000 },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { startSimulatedWorker } from '../../src/cli/simulator/worker.ts'
 import { startRig } from '../support/rig.ts'
 import { until } from '../support/until.ts'
 
@@ -27,6 +28,27 @@ test('a slow load is waited for on its own worker', async () => {
     undefined,
   )
   for (const { breaker } of rig.gateway.parts.fleet.workers()) assert.equal(breaker.phase, 'closed')
+})
+
+// Whatever becomes of /api/ps, a model that answers is loaded: nobody is kept waiting for its load.
+test('a load is over with the first byte of its answer', async () => {
+  await using sim = await startSimulatedWorker({ models: ['a:1b', 'b:1b'], loadMs: 1, slots: 2 })
+  await sim.faults.add({ kind: 'status', status: 500, path: '/api/ps' })
+  await sim.faults.add({ kind: 'gap', ms: 60_000, after: 1, times: 1, path: '/api/chat' })
+  await using rig = await startRig({
+    workers: [{ url: sim.url }],
+    workerConfig: { max_concurrent: 2 },
+  })
+  const leave = new AbortController()
+  const running = await rig.post('/api/chat', chat('a:1b'), { signal: leave.signal })
+  running.text().catch(() => {}) // left below
+  const soon = AbortSignal.timeout(5_000)
+  try {
+    const other = await rig.post('/api/chat', chat('b:1b', { stream: false }), { signal: soon })
+    assert.equal(other.status, 200, await other.text())
+  } finally {
+    leave.abort()
+  }
 })
 
 // A real Ollama ends a load together with the request that caused it, and the next waiter starts

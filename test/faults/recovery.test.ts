@@ -86,6 +86,7 @@ test('a model that does not start takes no other model with it', async () => {
   const worker = rig.gateway.parts.fleet.worker('node-1')
   assert.equal(worker?.health.state, 'up')
   assert.equal(worker.breaker.phase, 'closed')
+  assert.deepEqual([...worker.loadCoolDowns.keys()], ['beta:4b'])
 })
 
 // The only worker's runner dies once and would be started again by the next request.
@@ -141,6 +142,23 @@ test('a worker that says it is full is waited for', { timeout: 60_000 }, async (
   assert.ok((rig.sims[0]?.record.concurrency().high ?? 9) <= 2)
 })
 
+// Asked again at once it would say the same: a thousand times a second, for as long as it is full.
+test('a worker that says it is full is not stormed', { timeout: 60_000 }, async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['m:1b'], tokens: 5, tokenMs: 2, loadMs: 1 }],
+    workerConfig: { probe },
+    config: { upstream: patient },
+  })
+  const body = '{"error":"server busy, please try again.  maximum pending requests exceeded"}'
+  await rig.sims[0]?.faults.add({ kind: 'status', status: 503, body, path: '/api/chat', times: 2 })
+  const askedAt = performance.now()
+  const messages = [{ role: 'user', content: 'hi' }]
+  const answer = await rig.post('/api/chat', { model: 'm:1b', messages, stream: false })
+  assert.equal(answer.status, 200, await answer.text())
+  assert.equal(inferences(rig, 0, 'm:1b'), 3)
+  assert.ok(performance.now() - askedAt >= 1_900, 'a second of rest after each refusal')
+})
+
 // B022: thirty wait while the connections of the only worker break. Once its pause is over one of
 // them tries it; the others follow that one's first byte, up to the slots.
 test('after an outage one request goes first', { timeout: 60_000 }, async () => {
@@ -170,6 +188,7 @@ test('after an outage one request goes first', { timeout: 60_000 }, async () => 
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   const seen = await Promise.all(waiting)
+  assert.equal(fleet.worker('node-1')?.breaker.phase, 'closed', 'all slots are open again')
   const served = seen.filter(({ status }) => status === 200).length
   assert.ok(served >= 22, `${served} of those that had not met the outage were served`)
   for (const { status, text } of seen) {

@@ -292,6 +292,8 @@ test('an address that a silent request lost is left at once for one that answers
   assert.equal(stateOf(rig), 'starting')
   await until(() => rig.worker().current === 1)
   assert.deepEqual(await rig.prober.probeAddress(rig.worker(), b.url, signal), { ok: true })
+  // A request that still runs on the other address is judged by that one.
+  assert.equal((await rig.prober.probeAddress(rig.worker(), a.url, signal)).ok, false)
   const aborted = await rig.prober.probeAddress(rig.worker(), b.url, AbortSignal.abort())
   assert.equal(aborted.ok, false)
 })

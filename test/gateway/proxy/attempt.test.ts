@@ -221,13 +221,35 @@ test('a busy worker is waited for at most the whole time', async () => {
 // A probe that was sent before the byte came says nothing about the time after it.
 test('a byte during the probe outweighs the probe', async () => {
   const { result } = await play(
-    [{ do: 'wait', ms: 100 }, head(), chunk('{"done":true}\n'), lastChunk],
+    [
+      { do: 'wait', ms: 100 },
+      head(),
+      chunk('{"done":false}\n'),
+      { do: 'wait', ms: 500 },
+      chunk('{"done":true}\n'),
+      lastChunk,
+    ],
     {
       firstByte: silent,
       probe: () => new Promise((resolve) => setTimeout(resolve, 300, { ok: false, error: 'late' })),
     },
   )
   assert.ok(result.kind === 'relayed' && result.end.kind === 'ended')
+})
+
+test('silence after the first byte has limits of its own', async () => {
+  const pausing: Step[] = [
+    head(),
+    chunk('{"done":false}\n'),
+    { do: 'wait', ms: 400 },
+    chunk('{"done":true}\n'),
+    lastChunk,
+  ]
+  const probe = () => Promise.resolve({ ok: false as const, error: 'refused' })
+  const patient = await play(pausing, { firstByte: silent, probe })
+  assert.ok(patient.result.kind === 'relayed' && patient.result.end.kind === 'ended')
+  const strict = await play(pausing, { stream: silent, probe })
+  assert.ok(strict.result.kind === 'relayed' && strict.result.end.kind === 'absent')
 })
 
 test('a client that leaves breaks off the worker at once', async () => {
