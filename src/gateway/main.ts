@@ -15,8 +15,6 @@ import { requestAudit } from './observe/audit-log.ts'
 import { EventRing } from './observe/event-ring.ts'
 import { createLog, stderrIsJournal } from './observe/log.ts'
 import type { Log } from './observe/log.ts'
-import { createMetrics } from './observe/metrics.ts'
-import type { Metrics } from './observe/metrics.ts'
 import { createObserver, requestLog } from './observe/observer.ts'
 import { createOpsServer } from './observe/ops-server.ts'
 import type { OpsServer } from './observe/ops-server.ts'
@@ -32,6 +30,7 @@ import { openAccess } from './wiring/access.ts'
 import type { AccessState } from './wiring/access.ts'
 import { makeClientServer } from './wiring/client-side.ts'
 import { inferenceDeps } from './wiring/inference.ts'
+import { makeMetrics } from './wiring/metrics.ts'
 import { makeParts } from './wiring/parts.ts'
 import type { GatewayParts } from './wiring/parts.ts'
 
@@ -146,8 +145,8 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
   const parts = makeParts({ config: () => access.config(), log, events, clock, env })
   const operators = readOperatorState(parts, paths, log)
   placeAndDrain(operators)
-  const state: GatewayState = { draining: false, ready: false, reload }
-  const metrics = makeMetrics(parts, version, state)
+  const state: GatewayState = { draining: false, ready: false }
+  const metrics = makeMetrics(parts, { version, reload, draining: () => state.draining })
   const book = (record: RequestRecord): void => operators.book.done(record)
   const traces = new TraceSink({
     clock,
@@ -262,38 +261,11 @@ function warnOfProxies(env: GatewayOptions['env'], log: Log): void {
 interface GatewayState {
   draining: boolean
   ready: boolean
-  reload: ConfigReload
 }
 
 function notReady({ draining, ready }: GatewayState): string | undefined {
   if (draining) return 'draining'
   return ready ? undefined : 'the first probes of the workers have not ended'
-}
-
-function makeMetrics(
-  { fleet, scheduler, telemetry, clock }: GatewayParts,
-  version: string,
-  state: GatewayState,
-): Metrics {
-  return createMetrics({
-    version,
-    workers: () => fleet.workers(),
-    inFlight: (worker) => scheduler.inFlight(worker),
-    modelInFlight: (worker, model) => scheduler.modelInFlight(worker, model),
-    waiting: () => scheduler.waitingByModel(),
-    draining: () => state.draining,
-    isInstalled: (key) =>
-      fleet
-        .workers()
-        .some(({ inventory }) => inventory.state === 'known' && inventory.models.has(key)),
-    telemetryReadAt: (worker) => telemetry.succeededAt(worker),
-    now: () => clock.now(),
-    mono: () => clock.mono(),
-    configReload: () => ({
-      successful: state.reload.error === undefined,
-      succeededAtS: state.reload.loadedAt / 1000,
-    }),
-  })
 }
 
 /** The schema has checked it. */
