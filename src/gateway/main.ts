@@ -141,20 +141,16 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
       log.setLevel(level)
     },
   })
-  const access = openAccess({ paths, clock, log, config: () => reload.config })
-  const parts = makeParts({ config: () => access.config(), log, events, clock, env })
+  const onTenantsChanged = (): void => parts.scheduler.limitsChanged()
+  const access = openAccess({ paths, clock, log, config: () => reload.config, onTenantsChanged })
+  const parts: GatewayParts = makeParts({ config: () => access.config(), log, events, clock, env })
   const operators = readOperatorState(parts, paths, log)
   placeAndDrain(operators)
   const state: GatewayState = { draining: false, ready: false }
   const metrics = makeMetrics(parts, { version, reload, draining: () => state.draining })
   const book = (record: RequestRecord): void => operators.book.done(record)
-  const traces = new TraceSink({
-    clock,
-    log,
-    version,
-    env,
-    endpoint: () => reload.config.otel.endpoint,
-  })
+  const endpoint = (): string | null => reload.config.otel.endpoint
+  const traces = new TraceSink({ clock, log, version, env, endpoint })
   const sinks = [requestLog(log), metrics.book, book, traces.book, access.book]
   if (config.audit.requests) sinks.push(requestAudit(operators.audit))
   const parsers = new ParserPool()

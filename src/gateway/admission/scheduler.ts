@@ -79,10 +79,12 @@ export class Scheduler implements Admission {
   }
 
   hold(worker: string, modelKey: string): void {
-    const until = this.#deps.clock.mono() + HOLD_MS
-    this.#rows.slotsOf(worker)?.holds.set(modelKey, until)
+    this.#rows.slotsOf(worker)?.holds.set(modelKey, this.#deps.clock.mono() + HOLD_MS)
     this.#settle([])
   }
+
+  /** Tenants have other limits: waiters of one that may have more in flight go now. */
+  limitsChanged = (): void => this.#settle(this.#rows.all())
 
   isWaitedFor(modelKey: string): boolean {
     return this.#queue.waitingFor(modelKey) > 0

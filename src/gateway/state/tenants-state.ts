@@ -42,8 +42,17 @@ export class TenantsState {
     | { config: Config['tenants']; stored: TenantsDocument; all: Config['tenants'] }
     | undefined
 
-  /** Throws StartError where the file is broken. */
-  constructor(file: string, options: Pick<DocumentOptions<TenantsDocument>, 'disk'> = {}) {
+  readonly #onChange: () => void
+
+  /** Throws StartError where the file is broken. `onChange` is called once a change is in force. */
+  constructor(
+    file: string,
+    {
+      onChange = () => {},
+      ...options
+    }: Pick<DocumentOptions<TenantsDocument>, 'disk'> & { onChange?(): void } = {},
+  ) {
+    this.#onChange = onChange
     this.#document = new Document({
       file,
       schema: TenantsDocument,
@@ -102,6 +111,7 @@ export class TenantsState {
         tenants: [...others, next],
       })
       this.#lastActor = actor
+      this.#onChange()
     })
   }
 }

@@ -36,12 +36,15 @@ interface AccessOptions {
   clock: Clock
   log: Log
   config(): Config
+  /** Called once other settings of a tenant are in force. */
+  onTenantsChanged(): void
 }
 
 /** Throws StartError where a file is broken, or where others could come in without a key. */
-export function openAccess({ paths, clock, log, config: written }: AccessOptions): AccessState {
+export function openAccess(options: AccessOptions): AccessState {
+  const { paths, clock, log, config: written, onTenantsChanged } = options
   const keys = new KeysState(paths.keys_file, { clock })
-  const tenants = new TenantsState(paths.tenants_file)
+  const tenants = new TenantsState(paths.tenants_file, { onChange: onTenantsChanged })
   const config = inForce(written, tenants)
   refuseOpenListener({ config, keys })
   const gatekeeper = new Gatekeeper({

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import type { KeyDraft } from '../../../src/gateway/state/keys-state.ts'
 import { startRig } from '../../support/rig.ts'
 import type { Rig } from '../../support/rig.ts'
+import { until } from '../../support/until.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
 
@@ -53,6 +54,26 @@ test('two tenants of weights 3 and 1 that want all of one worker get tokens 3 to
       .reduce((sum, line) => sum + Number(line['prompt_tokens']) + Number(line['output_tokens']), 0)
   const ratio = tokensOf('big') / tokensOf('small')
   assert.ok(Math.abs(ratio - 3) <= 0.15, `${ratio} to 1`)
+})
+
+test('a tenant whose limit is raised has its waiters go at once', async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['m:1b'], slots: 2, tokens: 200, tokenMs: 20 }],
+    config: { tenants: [{ name: 'small', max_in_flight: 1 }] },
+  })
+  const headers = await keyFor(rig, 'small')
+  const leave = new AbortController()
+  const ask = () =>
+    rig.post('/api/chat', { model: 'm:1b', messages }, { headers, signal: leave.signal })
+  const first = await ask()
+  const second = ask()
+  const { scheduler } = rig.gateway.parts
+  await until(() => scheduler.waitingCount() === 1, { what: 'the second to wait' })
+  await rig.gateway.access.tenants.set('small', { max_in_flight: 2 }, { actor: 'test', check() {} })
+  assert.equal(scheduler.waitingCount(), 0)
+  assert.equal((await second).status, 200)
+  leave.abort()
+  await first.text().catch(() => {}) // its client has left
 })
 
 // B130: what is secret in a request must be nowhere once it is over.
