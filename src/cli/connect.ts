@@ -20,7 +20,8 @@ export interface Choice {
 }
 
 export function connect(io: CliIo, choice: Choice): AdminClient {
-  return new AdminClient({ transport: transportOf(io, choice), actor: actorOf(io) })
+  const { readOnly = false } = io
+  return new AdminClient({ transport: transportOf(io, choice), actor: actorOf(io), readOnly })
 }
 
 /** Where a gateway of this machine may listen, in order. */

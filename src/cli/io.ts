@@ -23,4 +23,6 @@ export interface CliIo {
   now(): number
   /** Aborts on Ctrl-C. From its first use on, the command itself has to end. */
   interrupted(): AbortSignal
+  /** Commands may look at the gateway and change nothing: those of a console with --read-only. */
+  readOnly?: boolean
 }

@@ -21,6 +21,7 @@ export interface RunOptions {
   terminal?: number
   now?: number
   interrupt?: AbortSignal
+  readOnly?: boolean
   /** Sees stdout as it comes. */
   onStdout?(text: string): void
 }
@@ -61,6 +62,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     },
     now: () => options.now ?? NOW,
     interrupted: () => options.interrupt ?? new AbortController().signal,
+    ...(options.readOnly !== undefined && { readOnly: options.readOnly }),
   }
   ran.code = await runCli(argv, io)
   return ran

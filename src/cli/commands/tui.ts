@@ -45,7 +45,7 @@ async function runTui(context: CliContext, flags: TuiFlags): Promise<void> {
       stderr,
       env: io.env,
       admin: context.admin(),
-      commands: commandsOf(io, options),
+      commands: commandsOf({ ...io, readOnly: flags.readOnly === true }, options),
       readOnly: flags.readOnly === true,
       ascii: options.ascii,
       color: options.color,

@@ -16,6 +16,8 @@ export interface ClientOptions {
   transport: Transport
   /** Who asks, as in `root@pts/3`. The gateway writes it down as a claim. */
   actor: string
+  /** Refuses every change here already; a dry run is none. */
+  readOnly?: boolean
 }
 
 export interface WatchHandlers {
@@ -35,11 +37,13 @@ const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 export class AdminClient {
   readonly #transport: Transport
   readonly #actor: string
+  readonly #readOnly: boolean
   #gatewayVersion: string | undefined
 
-  constructor({ transport, actor }: ClientOptions) {
+  constructor({ transport, actor, readOnly = false }: ClientOptions) {
     this.#transport = transport
     this.#actor = actor
+    this.#readOnly = readOnly
   }
 
   /** Version of the gateway that answered last; undefined before the first answer. */
@@ -117,7 +121,8 @@ export class AdminClient {
   }
 
   async #send(name: OperationName, input: object, signal: AbortSignal): Promise<Sent> {
-    const { method, path } = operations[name]
+    const { method, path, changes } = operations[name]
+    if (this.#readOnly && changes && !isDryRun(input)) throw new AdminError(ONLY_READS)
     const isRead = method === 'GET'
     const body = isRead ? undefined : JSON.stringify(input)
     const headers = {
@@ -136,6 +141,10 @@ export class AdminClient {
     return sent
   }
 }
+
+const ONLY_READS = { code: 'refused', message: 'this console only reads (--read-only)' } as const
+
+const isDryRun = (input: object): boolean => 'dry_run' in input && input.dry_run === true
 
 function queryOf(input: object): string {
   const query = new URLSearchParams()

@@ -45,25 +45,10 @@ async function runLine(console: Console, text: string): Promise<void> {
     console.say('note', refused ?? 'following is what the screens do: leave the option out')
     return
   }
-  if (console.readOnly && CHANGING.has(`${words[0]} ${words[1]}`)) {
-    console.say('note', 'this console only reads (--read-only)')
-    return
-  }
   console.say('busy', `${words.join(' ')}…`)
   const { code, out, err } = await console.commands.run(words, console.closing.signal)
   showResult(console, words.join(' '), { code, out: out.trimEnd(), err: err.trimEnd() })
 }
-
-/** With --read-only, as far as the command line tells: the gateway itself is not asked. */
-const CHANGING: ReadonlySet<string> = new Set([
-  ...['allow', 'deny', 'clear', 'mode', 'preset', 'reset', 'apply', 'undo'].map(
-    (one) => `placement ${one}`,
-  ),
-  ...['drain', 'resume', 'probe'].map((one) => `workers ${one}`),
-  ...['load', 'unload', 'pull', 'rm'].map((one) => `models ${one}`),
-  'requests cancel',
-  'config reload',
-])
 
 function showResult(
   console: Console,

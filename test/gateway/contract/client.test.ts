@@ -48,6 +48,31 @@ test('the version is that of the package', () => {
   assert.equal((JSON.parse(text) as { version: string }).version, VERSION)
 })
 
+test('a client that only reads asks, plans, and changes nothing', async () => {
+  await using rig = await startAdminRig()
+  const transport = socketTransport([rig.socket])
+  const client = new AdminClient({ transport, actor: 'anna@pts/1', readOnly: true })
+  const pattern = 'qwen3:8b'
+  const workers = ['node-2']
+  assert.equal(
+    (await client.call('placement.deny', { pattern, workers, dry_run: true })).changed,
+    true,
+  )
+  for (const change of [
+    client.call('placement.deny', { pattern, workers }),
+    client.call('keys.create', { tenant: 'default' }),
+    client.call('credits.reset', { tenant: 'default' }),
+    client.stream('models.pull', { model: 'a:1' }, new AbortController().signal).next(),
+  ]) {
+    // oxlint-disable-next-line no-await-in-loop -- one refusal after the other
+    const { code, message } = await codeOf(change)
+    assert.deepEqual([code, message], ['refused', 'this console only reads (--read-only)'])
+  }
+  assert.deepEqual(await client.call('placement.history', {}), [])
+  assert.deepEqual(await client.call('keys.list', {}), [])
+  client.close()
+})
+
 // A command starts in 100 ms: what it loads to ask one question must stay small.
 test('the client loads neither zod nor undici', () => {
   const client = new URL('../../../src/gateway/contract/client.js', import.meta.url).href
