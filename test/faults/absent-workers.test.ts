@@ -108,6 +108,31 @@ suite('a worker that fails just now is told in a whole answer', { concurrency: t
   }
 })
 
+// Whoever reads that the only attempt failed asks next why no other worker took the request: each
+// of them is named with its own reason, not only the one that was tried.
+test('when the attempts fail, the workers that were not tried are named too', async () => {
+  const denied = { model_placement: { denied_models: MODELS } }
+  await using rig = await startRig({
+    workers: [{ models: MODELS }, { models: MODELS }, { models: MODELS }, { models: ['beta:4b'] }],
+    workerConfig: { probe: { interval: '60s', timeout: '200ms' } },
+    perWorker: { 'node-3': denied },
+  })
+  const { fleet } = rig.gateway.parts
+  fleet.apply({ type: 'draining', worker: 'node-2', draining: true })
+  for (const each of DIALECT_REQUESTS) {
+    await rig.sims[0]?.faults.add({ kind: 'reset', on: 'request', path: each.path })
+    await rig.gateway.parts.prober.probeNow('node-1')
+    await until(() => fleet.worker('node-1')?.health.state === 'up')
+    const model = modelFor(each, 'alpha:8b', 'embed-x')
+    const answer = await rig.post(each.path, { model, ...each.body })
+    const text = await answer.text()
+    const message = each.messageOf(JSON.parse(text))
+    assert.match(message, /^every attempt .*failed: node-1: /, text)
+    assert.match(message, /node-2: draining.*; node-3: blocked by .*; node-4: not installed$/, text)
+    assert.equal(message.match(/node-1: /g)?.length, 1, text)
+  }
+})
+
 // B001: the other half of the rule. One that is only busy is waited for: nobody calls it absent.
 test('a busy worker is waited for, however long its silence', async () => {
   await using rig = await startRig({ workers: [{ models: MODELS }] })

@@ -49,6 +49,8 @@ export class InferenceRun {
   readonly #heartbeat: Heartbeat | undefined
   /** Worker → how it failed this request, in the order of the attempts. */
   readonly #failed = new Map<string, string>()
+  /** Why each of the others could not take its place, as admission said it last. */
+  #others: readonly WorkerReason[] = []
   /** Workers whose context was found out by an empty load. */
   readonly #loadedFirst = new Set<string>()
   /** What the client is to hear about the newest attempt, whether it succeeds or not. */
@@ -101,8 +103,9 @@ export class InferenceRun {
     try {
       lease = await admission.request(ask, active.signal)
     } catch (error) {
-      if (this.#failed.size > 0 && saysNobodyIsLeft(error)) return undefined
-      throw error
+      if (this.#failed.size === 0 || !saysNobodyIsLeft(error)) throw error
+      this.#others = workersOf(error).filter(({ worker }) => !this.#failed.has(worker))
+      return undefined
     }
     active.phase = 'starting'
     active.worker = lease.worker
@@ -282,7 +285,8 @@ export class InferenceRun {
   #giveUp(): Outcome {
     const { request, active } = this.#serving
     const model = request.facts.model
-    const workers = [...this.#failed].map(([worker, reason]): WorkerReason => ({ worker, reason }))
+    const failed = [...this.#failed].map(([worker, reason]): WorkerReason => ({ worker, reason }))
+    const workers = [...failed, ...this.#others]
     const last = active.failures.at(-1)?.kind
     if (last === 'missing_model') {
       throw new GatewayError({ code: 'model_not_installed', model, workers })
@@ -320,6 +324,10 @@ const STILL_HOPE: ReadonlySet<FaultCode> = new Set([
   'shutting_down',
 ])
 
-function saysNobodyIsLeft(error: unknown): boolean {
+function saysNobodyIsLeft(error: unknown): error is GatewayError {
   return error instanceof GatewayError && !STILL_HOPE.has(error.fault.code)
+}
+
+function workersOf({ fault }: GatewayError): readonly WorkerReason[] {
+  return 'workers' in fault ? fault.workers : []
 }
