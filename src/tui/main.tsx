@@ -3,6 +3,7 @@
 
 import { writeSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
+import { format } from 'node:util'
 import type { AdminClient } from '../gateway/contract/client.ts'
 import { systemClock } from './clock.ts'
 import { type CommandRunner, Console } from './console.ts'
@@ -41,7 +42,7 @@ export async function runConsole(options: ConsoleOptions): Promise<void> {
   // The development build of the renderer is half as fast; it is chosen when it is loaded.
   process.env['NODE_ENV'] ??= 'production'
   const { mount } = await import('./mount.tsx')
-  const warnings = collectWarnings()
+  const stray = collectStrayLines(stdout)
   const restore = (): void => restoreTerminal(stdout)
   process.once('exit', restore)
   const { console, parts } = makeConsole(options)
@@ -64,7 +65,7 @@ export async function runConsole(options: ConsoleOptions): Promise<void> {
     options.admin.close()
     restore()
     process.off('exit', restore)
-    for (const warning of warnings.end()) stderr.write(`${warning}\n`)
+    for (const line of stray.end()) stderr.write(`${line}\n`)
   }
   stderr.write(`${farewell(console)}\n`)
 }
@@ -117,21 +118,31 @@ function restoreTerminal(stdout: NodeJS.WriteStream): void {
   else stdout.write(RESTORE)
 }
 
-const MAX_WARNINGS = 20
+const MAX_STRAY_LINES = 20
+const METHODS = ['debug', 'error', 'info', 'log', 'warn'] as const
 
-/** Warnings of the runtime would be drawn into the picture; they are printed at the end. */
-function collectWarnings(): { end(): string[] } {
+/**
+ * Warnings of the runtime and what libraries print would be drawn into the picture, and stay there:
+ * only what changes is drawn again. They are printed at the end.
+ */
+function collectStrayLines(stdout: NodeJS.WriteStream): { end(): string[] } {
   const kept: string[] = []
+  const keep = (line: string): void => void (kept.length < MAX_STRAY_LINES && kept.push(line))
   const listeners = process.listeners('warning')
   process.removeAllListeners('warning')
-  const keep = (warning: Error): void => {
-    if (kept.length < MAX_WARNINGS) kept.push(`${warning.name}: ${warning.message}`)
+  const keepWarning = (warning: Error): void => keep(`${warning.name}: ${warning.message}`)
+  process.on('warning', keepWarning)
+  const printing = globalThis.console
+  // In another terminal than the process's own they are not in the way.
+  if (stdout === process.stdout) {
+    const quiet = METHODS.map((name) => [name, (...words: unknown[]) => keep(format(...words))])
+    globalThis.console = { ...printing, ...Object.fromEntries(quiet) }
   }
-  process.on('warning', keep)
   return {
     end() {
-      process.off('warning', keep)
+      process.off('warning', keepWarning)
       for (const listener of listeners) process.on('warning', listener)
+      globalThis.console = printing
       return kept
     },
   }

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -109,6 +109,27 @@ suite('in tmux', () => {
     terminal.line(`${OGW} tui --socket ${gateway.socket}`)
     await terminal.see(/TypeError/)
     await isGivenBack(terminal, 1)
+  })
+
+  // Only what changes is drawn again: a stray line would stay in the picture.
+  test('what libraries print and the runtime warns of is kept for the end', async (t) => {
+    if (!needsTool(t, 'tmux')) return
+    const folder = mkdtempSync(path.join(tmpdir(), 'ogw-stray-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const noisy = path.join(folder, 'noisy.cjs')
+    const script =
+      "setTimeout(() => { console.error('%s line', 'stray'); process.emitWarning('stray warning') }, 1500)"
+    writeFileSync(noisy, script)
+    await using gateway = await startFakeGateway()
+    await using terminal = startTmux(100, 30)
+    terminal.line(`export NODE_OPTIONS="--require ${noisy}"; clear`)
+    await openConsole(terminal, gateway.socket)
+    const before = terminal.screen()
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    assert.equal(terminal.screen(), before)
+    terminal.keys('q')
+    const after = await terminal.see(/stray warning/)
+    assert.match(after, /^stray line$/m)
   })
 
   test('the gateway is stopped and started under the open console', async (t) => {
