@@ -11,7 +11,7 @@ import { cellUnderCursor, rowsOf, underCursor } from './actions/target.ts'
 import { sanitise } from './present/text.ts'
 import { plural } from './present/units.ts'
 import { cellInWords } from './screens/matrix-cell.ts'
-import { runningOn } from './screens/placement.ts'
+import { runningOn } from './screens/matrix-frame.ts'
 import type { Overlay } from './state.ts'
 import { fleetView, type FleetView, type View } from './view.ts'
 

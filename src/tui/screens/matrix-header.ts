@@ -7,7 +7,7 @@ import { fit, pad, sanitise, width } from '../present/text.ts'
 import { type Line, type Span, span, type Style } from '../theme.ts'
 import type { FleetView } from '../view.ts'
 import { commonPrefix, ELIGIBLE_CELLS } from './matrix-layout.ts'
-import type { MatrixFrame } from './placement.ts'
+import type { MatrixFrame } from './matrix-frame.ts'
 
 export function headerLines(view: FleetView, frame: MatrixFrame, rows: 1 | 2): Line[] {
   const names = [nameLine(view, frame, rows === 1)]
