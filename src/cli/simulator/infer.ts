@@ -4,11 +4,10 @@
 import { SimError } from './errors.ts'
 import { generate, promptText, type Run } from './engine.ts'
 import type { Body, Form, Job, Part, Result } from './job.ts'
-import type { SimModel } from './models.ts'
-import { parseName, splitSource, type ModelName } from './names.ts'
-import { readOptions, type RunOptions } from './options.ts'
+import { withPermit, withRunner } from './hold.ts'
+import { readOptions } from './options.ts'
 import { StreamBroken, type Headers } from './reply.ts'
-import type { Runner } from './runner.ts'
+import { checkCapabilities, resolve, wantsThinking } from './resolve.ts'
 import { SchedulerError } from './scheduler.ts'
 import type { Exchange, Sim } from './sim.ts'
 
@@ -24,7 +23,7 @@ export async function infer(exchange: Exchange, job: Job, form: Form): Promise<v
 }
 
 /** An error before the first byte has its status; later there is only the stream. */
-export async function answerError(
+async function answerError(
   exchange: Exchange,
   form: Form,
   error: unknown,
@@ -100,73 +99,6 @@ function hugeBytes({ strikes }: Exchange): number | undefined {
 export const contextOf = (sim: Sim): number =>
   sim.settings.defaultContext ?? sim.features.defaultContext
 
-/** The installed model a request means, or the refusal Ollama has for its name. */
-export function resolve(sim: Sim, raw: string, kind: 'chat' | 'generate' | 'embed'): SimModel {
-  const name = sim.features.cloudSuffix ? withoutSource(sim, raw, kind) : raw
-  const parsed = parseModelName(name, kind)
-  const model = sim.inventory.find(parsed)
-  if (model === undefined) throw notFound(raw, kind)
-  if (model.remote !== undefined) throw cloudRefusal(sim)
-  return model
-}
-
-function withoutSource(sim: Sim, raw: string, kind: 'chat' | 'generate' | 'embed'): string {
-  const split = splitSource(raw)
-  if ('conflict' in split) throw new SimError(400, split.conflict)
-  if (split.source === 'cloud' && kind !== 'embed') throw cloudRefusal(sim)
-  return split.name
-}
-
-function parseModelName(name: string, kind: 'chat' | 'generate' | 'embed'): ModelName {
-  if (name === '' && kind === 'chat') throw new SimError(400, 'model is required')
-  if (name === '') throw new SimError(404, "model '' not found")
-  const parsed = parseName(name)
-  if (parsed === undefined) throw new SimError(400, 'invalid model name')
-  return parsed
-}
-
-export function notFound(raw: string, kind: 'chat' | 'generate' | 'embed'): SimError {
-  if (kind === 'embed') return new SimError(404, `model "${raw}" not found, try pulling it first`)
-  return new SimError(404, `model '${raw}' not found`)
-}
-
-export function cloudRefusal(sim: Sim, what = 'remote model is unavailable'): SimError {
-  switch (sim.settings.cloud) {
-    case 'disabled':
-      return new SimError(403, `ollama cloud is disabled: ${what}`, { nativeShape: true })
-    case 'signin':
-      return new SimError(401, 'unauthorized', {
-        nativeShape: true,
-        extra: { signin_url: 'https://ollama.com/connect?name=simulated&key=c2ltdWxhdGVk' },
-      })
-    case 'unreachable':
-      return new SimError(502, 'Post "https://ollama.com:443/api/chat": dial tcp: no such host', {
-        nativeShape: true,
-      })
-  }
-}
-
-function wantsThinking(sim: Sim, model: SimModel, job: Job): boolean {
-  if (!sim.features.thinking) return false
-  const able = model.capabilities.includes('thinking')
-  const asked = job.think !== undefined && job.think !== false
-  if (asked && !able && !job.thinkRelaxed) {
-    throw new SimError(400, `"${job.model}" does not support thinking`)
-  }
-  return able && (job.think === undefined ? sim.features.thinkingByDefault : asked)
-}
-
-function checkCapabilities(model: SimModel, job: Job): void {
-  const can = (capability: string): boolean => model.capabilities.includes(capability)
-  if (!can('completion')) throw new SimError(400, `"${job.model}" does not support ${job.kind}`)
-  const missing: string[] = []
-  if (job.tools.length > 0 && !can('tools')) missing.push('tools')
-  if (job.suffix !== '' && !can('insert')) missing.push('insert')
-  if (missing.length > 0) {
-    throw new SimError(400, `${model.full} does not support ${missing.join('\n')}`)
-  }
-}
-
 const OUT_OF_MEMORY =
   'llama-server reported out-of-memory during startup: cudaMalloc failed: out of memory'
 
@@ -178,66 +110,6 @@ export function strikeMemory({ sim, strikes }: Exchange): void {
     throw new SimError(500, oom.message ?? OUT_OF_MEMORY)
   }
 }
-
-export interface Wanted {
-  model: SimModel
-  options: RunOptions
-  job: Pick<Job, 'shift' | 'keepAliveMs'>
-}
-
-/** Holds a runner while the work lasts; it counts as used even while it waits for a permit. */
-export async function withRunner(
-  exchange: Exchange,
-  { model, options, job }: Wanted,
-  work: (runner: Runner) => Promise<void>,
-): Promise<void> {
-  const { sim, seen, signal } = exchange
-  const runner = await sim.scheduler.acquire({
-    id: seen.id,
-    model,
-    numCtx: options.numCtx,
-    shift: job.shift,
-    keepAliveMs: job.keepAliveMs,
-    signal,
-  })
-  try {
-    await work(runner)
-  } finally {
-    sim.scheduler.release(runner)
-  }
-}
-
-/** Waits, silently, for one of the runner's permits. The signal is aborted when the runner dies. */
-export async function withPermit(
-  exchange: Exchange,
-  runner: Runner,
-  work: (running: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const { sim, seen, signal, strikes } = exchange
-  const tell = (name: 'slot-wait' | 'slot-taken' | 'slot-freed'): void =>
-    sim.events.emit({ name, at: sim.clock.now(), requestId: seen.id, model: runner.model.name })
-  tell('slot-wait')
-  const giveBack = await runner
-    .permit(AbortSignal.any([signal, runner.death.signal]))
-    .catch(died(runner))
-  tell('slot-taken')
-  try {
-    await work(runner.death.signal)
-  } catch (error) {
-    throw runner.dead && !signal.aborted ? new StreamBroken('unexpected EOF') : error
-  } finally {
-    if (strikes.get('wedge') === undefined && !seen.stuck) {
-      giveBack()
-      tell('slot-freed')
-    }
-  }
-}
-
-const died =
-  (runner: Runner) =>
-  (error: unknown): never => {
-    throw runner.dead ? new StreamBroken('unexpected EOF') : error
-  }
 
 async function answer(exchange: Exchange, run: Run, form: Form): Promise<void> {
   const parts = generate(run)

@@ -2,7 +2,8 @@
 // a network and without an account says there.
 
 import { goJson } from '../go-json.ts'
-import { cloudRefusal, infer, resolve } from '../infer.ts'
+import { infer } from '../infer.ts'
+import { cloudRefusal, resolve } from '../resolve.ts'
 import { bind, peekModel, textOf } from '../bind.ts'
 import { SimError } from '../errors.ts'
 import { nativeError } from '../form-native.ts'
