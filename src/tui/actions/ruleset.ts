@@ -1,6 +1,7 @@
 // The rules of one worker as a draft, and making it real.
 
 import { spawnSync } from 'node:child_process'
+import type { SpawnSyncReturns } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -150,13 +151,23 @@ export function editAsJson(console: Console): void {
   const folder = mkdtempSync(path.join(tmpdir(), 'ogw-ruleset-'))
   const file = path.join(folder, `${draft.worker.replaceAll(/[^\w.-]/g, '_')}.json`)
   writeFileSync(file, `${JSON.stringify(draft.rules, null, 2)}\n`)
-  const editor = console.env['VISUAL'] ?? console.env['EDITOR'] ?? 'vi'
+  // A shell, because what people keep there has options, as in `code --wait`.
+  const editor = [console.env['VISUAL'], console.env['EDITOR']].find(Boolean) ?? 'vi'
+  let ended: SpawnSyncReturns<Buffer> | undefined
   void console.terminal
     .lend(() => {
-      spawnSync(`${editor} "$1"`, ['sh', file], { shell: '/bin/sh', stdio: 'inherit' })
+      ended = spawnSync('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' })
     })
-    .then(() => takeJson(console, file))
+    .then(() => {
+      if (ended?.status === 0) takeJson(console, file)
+      else console.say('error', `${editor} failed: ${endOf(ended)}. Nothing was taken over`)
+    })
     .finally(() => rmSync(folder, { recursive: true, force: true }))
+}
+
+function endOf(ended: SpawnSyncReturns<Buffer> | undefined): string {
+  if (ended?.error !== undefined) return ended.error.message
+  return ended?.signal ?? `exit code ${ended?.status ?? 'unknown'}`
 }
 
 function takeJson(console: Console, file: string): void {

@@ -1,6 +1,9 @@
 // What the other screens do, under real keys.
 
 import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { test } from 'node:test'
 import type { CommandRunner } from '../../../src/tui/console.ts'
 import { startFakeGateway } from '../../support/fake-gateway.ts'
@@ -75,6 +78,39 @@ test('requests: details with decisions, cancel asks, jump to the model', async (
   await console.see(/8f2c +✗ cancel/)
   await console.type('J')
   await console.see(/^> +model-2:70b/m)
+})
+
+test('the draft in an editor: it gets one file, and what fails is said', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'ogw-editor-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const editor = path.join(folder, 'ed')
+  const script = `#!/bin/sh
+    echo "$# $1" > ${folder}/args
+    [ "$1" = --bad ] && exit 3
+    sed -i 's/"allow_all"/"whitelist"/' "$2"\n`
+  writeFileSync(editor, script, { mode: 0o755 })
+  await using gateway = await startFakeGateway()
+  const env = { LANG: 'C.UTF-8', TERM: 'xterm', VISUAL: '' }
+  {
+    await using console = startConsole(gateway.socket, {
+      env: { ...env, EDITOR: `${editor} --wait` },
+    })
+    await console.see(/● live/)
+    await console.type('2', 'e', 'E')
+    await console.see(/\(x\) whitelist/)
+    assert.equal(readFileSync(path.join(folder, 'args'), 'utf8'), '2 --wait\n')
+    console.send('\u001b')
+    await console.see(/drop the draft/)
+    await new Promise((resolve) => setTimeout(resolve, 350))
+    console.send('y')
+    await console.miss(/DRAFT/)
+  }
+  await using console = startConsole(gateway.socket, {
+    env: { ...env, EDITOR: `${editor} --bad` },
+  })
+  await console.see(/● live/)
+  await console.type('2', 'e', 'E')
+  await console.see(/ed --bad failed: exit code 3/)
 })
 
 test('models: load and unload by a menu, pull with progress, explain', async () => {
