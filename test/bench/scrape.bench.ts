@@ -3,6 +3,7 @@
 import { createMetrics } from '../../src/gateway/observe/metrics.ts'
 import { combine, noReading } from '../../src/gateway/fleet/telemetry/combine.ts'
 import { noRates } from '../../src/gateway/policy/throughput.ts'
+import { aRecord } from '../support/request-records.ts'
 import { aWorker, installed, loadedModel } from '../support/worker-records.ts'
 import type { BenchRow } from './bench.ts'
 import { median } from './rig/rounds.ts'
@@ -36,7 +37,7 @@ export async function run(): Promise<BenchRow[]> {
     now: () => 0,
     mono: () => 0,
   })
-  for (const model of names) metrics.book({ ...RECORD, model })
+  for (const model of names) metrics.book(aRecord('r', model))
   const times: number[] = []
   let bytes = 0
   for (let index = 0; index < SCRAPES; index += 1) {
@@ -50,35 +51,3 @@ export async function run(): Promise<BenchRow[]> {
     { name: 'its text', value: bytes / 1024, unit: 'KiB', note: 'bound 1000' },
   ]
 }
-
-const RECORD = {
-  id: 'r',
-  dialect: 'ollama',
-  path: '/api/chat',
-  askedModel: undefined,
-  background: false,
-  tenant: 'default',
-  actor: '',
-  worker: 'node-1',
-  outcome: 'ok',
-  code: undefined,
-  status: 200,
-  attempts: 1,
-  retryReasons: [],
-  notices: [],
-  queueMs: 1,
-  ttfbMs: 100,
-  durationMs: 1_000,
-  outputMs: 900,
-  loadMs: undefined,
-  promptTokens: 10,
-  outputTokens: 10,
-  estimated: false,
-  trace: {
-    traceId: '0af7651916cd43dd8448eb211c80319c',
-    spanId: 'b7ad6b7169203331',
-    parentSpanId: undefined,
-    sampled: false,
-    tracestate: undefined,
-  },
-} as const

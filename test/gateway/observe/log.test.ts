@@ -6,6 +6,7 @@ import { createLog, stderrIsJournal } from '../../../src/gateway/observe/log.ts'
 import type { Log, LogLevel } from '../../../src/gateway/observe/log.ts'
 import { createObserver, requestLog } from '../../../src/gateway/observe/observer.ts'
 import type { RequestRecord } from '../../../src/gateway/observe/request-record.ts'
+import { aRecord } from '../../support/request-records.ts'
 
 function capture(level: LogLevel = 'info', journal = false): { log: Log; lines: string[] } {
   const lines: string[] = []
@@ -117,36 +118,14 @@ test('a bug says where it happened, and never what was read', () => {
 })
 
 const record: RequestRecord = {
-  id: 'r1',
-  dialect: 'ollama',
-  path: '/api/chat',
-  model: 'qwen3:8b',
-  askedModel: undefined,
-  background: false,
-  tenant: 'default',
+  ...aRecord('r1', 'qwen3:8b'),
   actor: 'anonymous',
-  worker: 'node-1',
-  outcome: 'ok',
-  code: undefined,
-  status: 200,
-  attempts: 1,
-  retryReasons: [],
-  notices: [],
   outputMs: undefined,
-  loadMs: undefined,
   queueMs: 0.4,
   ttfbMs: undefined,
   durationMs: 12.6,
   promptTokens: 3,
   outputTokens: 4,
-  estimated: false,
-  trace: {
-    traceId: '0af7651916cd43dd8448eb211c80319c',
-    spanId: 'b7ad6b7169203331',
-    parentSpanId: undefined,
-    sampled: false,
-    tracestate: undefined,
-  },
 }
 
 test('a request leaves one line of metadata', () => {

@@ -6,6 +6,7 @@ import type { Metrics, MetricsDeps } from '../../../src/gateway/observe/metrics.
 import { createOpsServer } from '../../../src/gateway/observe/ops-server.ts'
 import type { RequestRecord } from '../../../src/gateway/observe/request-record.ts'
 import { noRates } from '../../../src/gateway/policy/throughput.ts'
+import { aRecord } from '../../support/request-records.ts'
 import { aWorker, down, installed, loadedModel } from '../../support/worker-records.ts'
 
 function metricsOf(changes: Partial<MetricsDeps> = {}): Metrics {
@@ -26,18 +27,9 @@ function metricsOf(changes: Partial<MetricsDeps> = {}): Metrics {
 }
 
 const record: RequestRecord = {
-  id: 'r1',
-  dialect: 'ollama',
-  path: '/api/chat',
-  model: 'qwen3:8b',
-  askedModel: undefined,
-  background: false,
+  ...aRecord('r1', 'qwen3:8b'),
   tenant: 'tenant-1',
   actor: 'actor-1',
-  worker: 'node-1',
-  outcome: 'ok',
-  code: undefined,
-  status: 200,
   attempts: 3,
   retryReasons: ['transport', 'silent'],
   notices: ['model.reload'],
@@ -48,14 +40,6 @@ const record: RequestRecord = {
   durationMs: 4000,
   promptTokens: 30,
   outputTokens: 40,
-  estimated: false,
-  trace: {
-    traceId: '0af7651916cd43dd8448eb211c80319c',
-    spanId: 'b7ad6b7169203331',
-    parentSpanId: undefined,
-    sampled: false,
-    tracestate: undefined,
-  },
 }
 
 /** The samples of the gateway's own families, `name{labels} value`. */
