@@ -12,18 +12,8 @@ import { needsKeys } from '../../../src/gateway/config/needs-keys.ts'
 import { Config } from '../../../src/gateway/config/schema.ts'
 import { GatewayError } from '../../../src/gateway/errors.ts'
 import { KeysState } from '../../../src/gateway/state/keys-state.ts'
-import type { KeyDraft } from '../../../src/gateway/state/keys-state.ts'
 import { TenantsState } from '../../../src/gateway/state/tenants-state.ts'
-
-const DRAFT: KeyDraft = {
-  tenant: 'default',
-  scope: 'infer',
-  expires_ms: null,
-  allowed_models: ['*'],
-  denied_models: [],
-  trust_identity_headers: false,
-  actor: 'test',
-}
+import { KEY_DRAFT } from '../../support/key-drafts.ts'
 
 interface Desk {
   keys: KeysState
@@ -87,8 +77,8 @@ const KEYS_NEEDED = { auth: { mode: 'keys' } }
 
 test('a key is taken as Bearer, x-api-key and in the path; the first known one counts', async () => {
   const desk = startDesk(KEYS_NEEDED)
-  const { key, stored } = await desk.keys.create(DRAFT)
-  const other = await desk.keys.create({ ...DRAFT, scope: 'manage' })
+  const { key, stored } = await desk.keys.create(KEY_DRAFT)
+  const other = await desk.keys.create({ ...KEY_DRAFT, scope: 'manage' })
   const me = `${stored.id} infer`
   assert.match(key, /^ogw_[\w-]{43}$/)
   assert.equal(desk.ask(bearer(key)), me)
@@ -103,7 +93,7 @@ test('a key is taken as Bearer, x-api-key and in the path; the first known one c
 
 test('where keys are needed, none and wrong ones are 401', async () => {
   const desk = startDesk(KEYS_NEEDED)
-  const { key } = await desk.keys.create(DRAFT)
+  const { key } = await desk.keys.create(KEY_DRAFT)
   const wrong = [{}, bearer('ollama'), bearer(key.slice(0, -1)), bearer(`${key}x`), bearer('')]
   const odd = [
     { pathKey: '__proto__' },
@@ -124,7 +114,7 @@ const MODES: [config: object, anonymous: string][] = [
 test('auth.mode auto, keys and open', async () => {
   for (const [config, anonymous] of MODES) {
     const desk = startDesk(config)
-    const { key, stored } = await desk.keys.create({ ...DRAFT, scope: 'manage' })
+    const { key, stored } = await desk.keys.create({ ...KEY_DRAFT, scope: 'manage' })
     assert.equal(desk.ask({}), anonymous, JSON.stringify(config))
     assert.equal(desk.ask(bearer('sk-dummy')), anonymous)
     assert.equal(desk.ask(bearer(key)), `${stored.id} manage`, 'a known key identifies')
@@ -136,7 +126,7 @@ test('each scope holds those before it; less is 403', async () => {
   const desk = startDesk(KEYS_NEEDED)
   const order = ['read', 'infer', 'manage'] as const
   for (const [has, scope] of order.entries()) {
-    const { key, stored } = await desk.keys.create({ ...DRAFT, scope })
+    const { key, stored } = await desk.keys.create({ ...KEY_DRAFT, scope })
     for (const [needs, needed] of order.entries()) {
       const expected = needs <= has ? `${stored.id} ${scope}` : '403'
       assert.equal(desk.ask(bearer(key), { scope: needed }), expected)
@@ -155,9 +145,9 @@ test('what auth.anonymous names is open without a key', () => {
 test('expired and revoked keys, and keys whose tenant is gone, let nobody in', async () => {
   const desk = startDesk(KEYS_NEEDED)
   const expires_ms = desk.clock.wall + 1000
-  const { key } = await desk.keys.create({ ...DRAFT, expires_ms })
-  const gone = await desk.keys.create({ ...DRAFT, tenant: 'gone' })
-  const revoked = await desk.keys.create(DRAFT)
+  const { key } = await desk.keys.create({ ...KEY_DRAFT, expires_ms })
+  const gone = await desk.keys.create({ ...KEY_DRAFT, tenant: 'gone' })
+  const revoked = await desk.keys.create(KEY_DRAFT)
   assert.ok((await desk.keys.revoke(revoked.stored.id))?.changed)
   assert.equal((await desk.keys.revoke(revoked.stored.id))?.changed, false)
   assert.equal(await desk.keys.revoke('k0'), undefined)
@@ -168,7 +158,7 @@ test('expired and revoked keys, and keys whose tenant is gone, let nobody in', a
 
 test('the file holds hashes, is for its owner alone, and is read again', async () => {
   const desk = startDesk(KEYS_NEEDED)
-  const { key, stored } = await desk.keys.create(DRAFT)
+  const { key, stored } = await desk.keys.create(KEY_DRAFT)
   const text = readFileSync(desk.file, 'utf8')
   assert.ok(!text.includes(key) && !text.includes(key.slice(4)))
   assert.equal(statSync(desk.file).mode & 0o777, 0o600)
@@ -196,7 +186,7 @@ test("the ollama CLI's signature: of this request, by a known key, of now", asyn
   const stranger = sshKey()
   const publicKey = publicKeyOfLine(ssh.line)
   assert.ok(publicKey !== undefined)
-  const stored = await desk.keys.addEd25519(publicKey, DRAFT)
+  const stored = await desk.keys.addEd25519(publicKey, KEY_DRAFT)
   const now = Math.floor(desk.clock.wall / 1000)
   const good = ssh.signed(`POST,/api/chat?ts=${now}`)
   const query = `ts=${now}`
@@ -237,7 +227,7 @@ test('a thousand wrong keys are told once', () => {
 
 test('with 10,000 keys the last one is found as quickly as the first', async () => {
   const desk = startDesk(KEYS_NEEDED)
-  const { key, stored } = await desk.keys.create(DRAFT)
+  const { key, stored } = await desk.keys.create(KEY_DRAFT)
   const keys = Array.from({ length: 10_000 }, (_, i) => ({
     ...stored,
     id: `k${i}`,
@@ -258,7 +248,11 @@ test("the lists of the tenant and of the key both bind, by placement's rules", a
     { name: 'team', allowed_models: ['qwen3:*', 'gemma4:9b'], denied_models: ['qwen3:32b'] },
   ]
   const desk = startDesk({ ...KEYS_NEEDED, tenants })
-  const { key } = await desk.keys.create({ ...DRAFT, tenant: 'team', denied_models: ['qwen3:4*'] })
+  const { key } = await desk.keys.create({
+    ...KEY_DRAFT,
+    tenant: 'team',
+    denied_models: ['qwen3:4*'],
+  })
   const { models } = desk.visitor(bearer(key))
   const cases: [model: string, allowed: boolean][] = [
     ['qwen3:8b', true],
@@ -270,6 +264,6 @@ test("the lists of the tenant and of the key both bind, by placement's rules", a
     ['__proto__:latest', false],
   ]
   for (const [model, allowed] of cases) assert.equal(mayUse(models, model), allowed, model)
-  const free = await desk.keys.create(DRAFT)
+  const free = await desk.keys.create(KEY_DRAFT)
   assert.equal(desk.visitor(bearer(free.key)).models, undefined)
 })

@@ -1,23 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Rig } from '../../support/rig.ts'
+import { keyFor } from '../../support/key-drafts.ts'
 import { startRig } from '../../support/rig.ts'
 import { until } from '../../support/until.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
-
-async function keyFor(rig: Rig, tenant: string) {
-  const { key } = await rig.gateway.access.keys.create({
-    tenant,
-    scope: 'infer',
-    expires_ms: null,
-    allowed_models: ['*'],
-    denied_models: [],
-    trust_identity_headers: true,
-    actor: 'test',
-  })
-  return { authorization: `Bearer ${key}` }
-}
 
 const DIALECTS: [path: string, body: object][] = [
   ['/api/chat', { messages, stream: false }],
@@ -32,7 +19,10 @@ test('a tenant at its limit gets 429 with the time of the reset, another is unto
     workers: [{ models: ['m:1b'], tokens: 20 }],
     config: { tenants: [{ name: 'poor', credits: 300, credit_window: '1h' }, { name: 'rich' }] },
   })
-  const [poor, rich] = [await keyFor(rig, 'poor'), await keyFor(rig, 'rich')]
+  const [poor, rich] = [
+    await keyFor(rig, { tenant: 'poor', trust_identity_headers: true }),
+    await keyFor(rig, { tenant: 'rich', trust_identity_headers: true }),
+  ]
   const ask = (headers: Record<string, string>, [path, body]: [string, object]) =>
     rig.post(path, { model: 'm:1b', ...body }, { headers })
   const first = await ask(poor, ['/api/chat', { messages, stream: false }])
@@ -69,7 +59,10 @@ test('every way in which a request can end gives back what it reserved', async (
     workers: [{ models: ['m:1b'], tokens: 50, tokenMs: 20 }],
     config: { tenants: [{ name: 'team', credits: 100_000, actor_credits: 50_000 }] },
   })
-  const headers = { ...(await keyFor(rig, 'team')), 'x-openwebui-user-id': 'anna' }
+  const headers = {
+    ...(await keyFor(rig, { tenant: 'team', trust_identity_headers: true })),
+    'x-openwebui-user-id': 'anna',
+  }
   const post = (body: object, signal?: AbortSignal) =>
     rig.post('/api/chat', { messages, ...body }, { headers, ...(signal && { signal }) })
   const reserved = () =>

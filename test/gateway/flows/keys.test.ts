@@ -1,25 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KeyDraft } from '../../../src/gateway/state/keys-state.ts'
+import { keyFor } from '../../support/key-drafts.ts'
 import { startRig } from '../../support/rig.ts'
-import type { Rig } from '../../support/rig.ts'
 
-const DRAFT: KeyDraft = {
-  tenant: 'default',
-  scope: 'infer',
-  expires_ms: null,
-  allowed_models: ['*'],
-  denied_models: [],
-  trust_identity_headers: false,
-  actor: 'test',
-}
 const messages = [{ role: 'user', content: 'hi' }]
 const KEYS = { auth: { mode: 'keys' } }
-
-async function keyFor(rig: Rig, draft: Partial<KeyDraft> = {}) {
-  const { key } = await rig.gateway.access.keys.create({ ...DRAFT, ...draft })
-  return { authorization: `Bearer ${key}` }
-}
 
 interface Answer {
   error: { message?: string; type?: string }

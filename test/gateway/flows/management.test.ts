@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
+import { keyFor } from '../../support/key-drafts.ts'
 import { startRig } from '../../support/rig.ts'
 import type { Rig, RigOptions } from '../../support/rig.ts'
 import { until } from '../../support/until.ts'
@@ -14,18 +15,10 @@ async function managed(options: RigOptions = {}) {
     ],
     ...options,
   })
-  const { key } = await rig.gateway.access.keys.create({
-    tenant: 'default',
-    scope: 'manage',
-    expires_ms: null,
-    allowed_models: ['*'],
-    denied_models: ['secret:*'],
-    trust_identity_headers: false,
-    actor: 'test',
-  })
+  const { authorization } = await keyFor(rig, { scope: 'manage', denied_models: ['secret:*'] })
   return {
     rig,
-    authorization: `Bearer ${key}`,
+    authorization,
     async [Symbol.asyncDispose]() {
       await rig[Symbol.asyncDispose]()
     },

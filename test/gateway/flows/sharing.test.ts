@@ -3,26 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import path from 'node:path'
 import { test } from 'node:test'
-import type { KeyDraft } from '../../../src/gateway/state/keys-state.ts'
 import { startRig } from '../../support/rig.ts'
-import type { Rig } from '../../support/rig.ts'
+import { keyFor } from '../../support/key-drafts.ts'
 import { until } from '../../support/until.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
-
-async function keyFor(rig: Rig, tenant: string, more: Partial<KeyDraft> = {}) {
-  const { key } = await rig.gateway.access.keys.create({
-    tenant,
-    scope: 'infer',
-    expires_ms: null,
-    allowed_models: ['*'],
-    denied_models: [],
-    trust_identity_headers: false,
-    actor: 'test',
-    ...more,
-  })
-  return { authorization: `Bearer ${key}` }
-}
 
 test('two tenants of weights 3 and 1 that want all of one worker get tokens 3 to 1', async () => {
   const each = 100
@@ -36,7 +21,10 @@ test('two tenants of weights 3 and 1 that want all of one worker get tokens 3 to
       ],
     },
   })
-  const tenants = { big: await keyFor(rig, 'big'), small: await keyFor(rig, 'small') }
+  const tenants = {
+    big: await keyFor(rig, { tenant: 'big' }),
+    small: await keyFor(rig, { tenant: 'small' }),
+  }
   const headersInTurn = Array.from({ length: each }, () => Object.values(tenants)).flat()
   const all = headersInTurn.map(async (headers) => {
     const body = { model: 'm:1b', messages, stream: false }
@@ -61,7 +49,7 @@ test('a tenant whose limit is raised has its waiters go at once', async () => {
     workers: [{ models: ['m:1b'], slots: 2, tokens: 200, tokenMs: 20 }],
     config: { tenants: [{ name: 'small', max_in_flight: 1 }] },
   })
-  const headers = await keyFor(rig, 'small')
+  const headers = await keyFor(rig, { tenant: 'small' })
   const leave = new AbortController()
   const ask = () =>
     rig.post('/api/chat', { model: 'm:1b', messages }, { headers, signal: leave.signal })
@@ -83,7 +71,7 @@ test('no key and no prompt is left in logs, state, audit or metrics', async () =
     workerConfig: { headers: { authorization: 'Bearer worker-CANARY-3' } },
     config: { auth: { mode: 'keys' }, audit: { requests: true } },
   })
-  const { authorization } = await keyFor(rig, 'default')
+  const { authorization } = await keyFor(rig, { tenant: 'default' })
   const key = authorization.slice('Bearer '.length)
   const prompt = [{ role: 'user', content: 'prompt-CANARY-1' }]
   for (const prefix of ['', `/k/${key}`, '/k/wrong-CANARY-2']) {
@@ -115,7 +103,7 @@ test('no key and no prompt is left in logs, state, audit or metrics', async () =
 
 test('background work of Open WebUI goes behind, under the name of its user', async () => {
   await using rig = await startRig({ workers: [{ models: ['m:1b'] }] })
-  const key = await keyFor(rig, 'default', { trust_identity_headers: true })
+  const key = await keyFor(rig, { tenant: 'default', trust_identity_headers: true })
   const headers = { ...key, 'x-openwebui-user-id': 'anna', 'x-openwebui-task': 'title_generation' }
   const answer = await rig.post('/api/chat', { model: 'm:1b', messages, user: 'ben' }, { headers })
   await answer.text()
