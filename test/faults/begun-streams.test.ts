@@ -94,6 +94,64 @@ test('three chunks and a reset: the client has three chunks and an error line', 
   assert.ok(text.startsWith(chunks.join('')))
   const rest = text.slice(chunks.join('').length)
   assert.match(rest, /^\{"error":"[^\n]*node-1[^\n]*"\}\n$/)
+  const worker = rig.gateway.parts.fleet.worker('node-1')
+  assert.equal(worker?.breaker.phase === 'closed' && worker.breaker.faults.length, 1, 'it counts')
+  assert.equal(worker?.rates.size, 0, 'nothing is learned of what broke')
+})
+
+const LARGE = JSON.stringify({
+  model: 'alpha:8b',
+  message: { role: 'assistant', content: 'x'.repeat(600_000) },
+  done: true,
+})
+
+// Its head is out by then, and no dialect has a place for an error inside a document: a clean end
+// would make a half of it the whole.
+test('a large whole answer that is cut breaks at the client as well', async () => {
+  await using rig = await startRig({ workers: [{ models: ['alpha:8b'] }] })
+  await rig.sims[0]?.faults.add({
+    kind: 'script',
+    headers: { 'content-type': 'application/json' },
+    chunks: [LARGE.slice(0, 400_000), LARGE.slice(400_000, 500_000)],
+    gapMs: 100,
+    end: 'rst',
+    path: '/api/chat',
+  })
+  const answer = await rig.post('/api/chat', {
+    model: 'alpha:8b',
+    messages: [{ role: 'user', content: 'x' }],
+    stream: false,
+  })
+  assert.equal(answer.status, 200)
+  await assert.rejects(answer.text())
+  await rig.quiet()
+  assert.deepEqual(
+    rig.done.map(({ outcome }) => outcome),
+    ['broken'],
+  )
+})
+
+// Nothing is missing that a client could not see for itself, but it is no success either.
+test('a whole answer that does not say that it is done passes, and is booked as broken', async () => {
+  await using rig = await startRig({ workers: [{ models: ['alpha:8b'] }] })
+  const body = '{"model":"alpha:8b","message":{"role":"assistant","content":"x"},"done":false}'
+  await rig.sims[0]?.faults.add({
+    kind: 'script',
+    headers: { 'content-type': 'application/json' },
+    chunks: [body],
+    path: '/api/chat',
+  })
+  const answer = await rig.post('/api/chat', {
+    model: 'alpha:8b',
+    messages: [{ role: 'user', content: 'x' }],
+    stream: false,
+  })
+  assert.equal(await answer.text(), body)
+  await rig.quiet()
+  assert.deepEqual(
+    rig.done.map(({ outcome, code }) => [outcome, code]),
+    [['broken', 'worker_incomplete']],
+  )
 })
 
 /** A head and no word after it. */

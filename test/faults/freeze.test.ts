@@ -92,6 +92,20 @@ test('a silence that a probe confirms takes the worker down at once', async () =
   worker.thaw()
 })
 
+// Its bytes flowed a moment ago, so it is not down at once; but it is asked, and operators see why.
+test('a silence in mid-stream is held against its address', async () => {
+  await using worker = await startWorkerProcess({ args })
+  await using rig = await startRig({
+    workers: [{ url: worker.url }],
+    workerConfig: { probe: { interval: '10m', timeout: '500ms' } },
+  })
+  const answer = await rig.post('/api/chat', ask)
+  worker.freeze()
+  assert.match(await answer.text(), /\n\{"error":"[^\n]*node-1[^\n]*"\}\n$/)
+  assert.notEqual(rig.gateway.parts.fleet.worker('node-1')?.addresses[0]?.lastError, undefined)
+  worker.thaw()
+})
+
 test(
   'with all frozen, 503 names each worker; back again, they serve within an interval',
   { timeout: 60_000 },

@@ -81,6 +81,84 @@ test('a load goes on for the others when the client that caused it leaves', asyn
   assert.equal(sim.events().filter(({ name }) => name === 'load-begun').length, 1, 'one load')
 })
 
+test('a load that others waited for ends with the last of them', async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['m:70b'], loadMs: 60_000, slots: 2 }],
+    workerConfig: { max_concurrent: 1 },
+  })
+  const { scheduler } = rig.gateway.parts
+  const leave = [new AbortController(), new AbortController()] as const
+  const send = ({ signal }: AbortController) =>
+    rig.post('/api/chat', chat('m:70b'), { signal }).catch(() => undefined)
+  const first = send(leave[0])
+  await rig.sims[0]?.waitFor('load-begun')
+  const second = send(leave[1])
+  await until(() => scheduler.waitingCount() === 1, { what: 'the second one waits' })
+  leave[0].abort()
+  await first
+  assert.equal(scheduler.inFlight('node-1'), 1, 'kept for the second one')
+  leave[1].abort()
+  await second
+  await rig.sims[0]?.waitFor('load-aborted')
+  await rig.quiet()
+})
+
+// Kept up for its load alone: what it would say nobody reads.
+test('a request that was kept for its load ends with the load', async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['m:70b'], loadMs: 600, slots: 1, tokens: 2_000, tokenMs: 25 }],
+    workerConfig: { max_concurrent: 1 },
+  })
+  const leave = new AbortController()
+  const first = rig
+    .post('/api/chat', chat('m:70b'), { signal: leave.signal })
+    .catch(() => undefined)
+  await rig.sims[0]?.waitFor('load-begun')
+  const short = { stream: false, options: { num_predict: 2 } }
+  const signal = AbortSignal.timeout(10_000)
+  const second = rig.post('/api/chat', chat('m:70b', short), { signal })
+  await until(() => rig.gateway.parts.scheduler.waitingCount() === 1, { what: 'the second waits' })
+  leave.abort()
+  await first
+  assert.equal((await second).status, 200)
+})
+
+for (const who of ['the client of a loaded model', 'an operator'] as const) {
+  test(`nothing is kept up when ${who} ends it, whoever else waits`, async () => {
+    const loads = who === 'an operator'
+    await using rig = await startRig({
+      workers: [
+        { models: ['m:70b'], slots: 2, loadMs: loads ? 60_000 : 1, prefillMs: loads ? 1 : 60_000 },
+      ],
+      workerConfig: { max_concurrent: 1 },
+    })
+    const { active, inventory, scheduler } = rig.gateway.parts
+    const [sim] = rig.sims
+    assert.ok(sim)
+    if (!loads) {
+      await rig.post('/api/generate', { model: 'm:70b' })
+      await inventory.readNow('node-1')
+    }
+    const leave = [new AbortController(), new AbortController()] as const
+    const send = ({ signal }: AbortController) =>
+      rig.post('/api/chat', chat('m:70b'), { signal }).catch(() => undefined)
+    const first = send(leave[0])
+    const atWorker = (): number => sim.record.requests({ path: '/api/chat' }).length
+    await until(() => atWorker() === 1, { what: 'the first one is sent' })
+    const second = send(leave[1])
+    await until(() => scheduler.waitingCount() === 1, { what: 'the second one waits' })
+    const [running] = active.list()
+    assert.ok(running)
+    if (loads) active.cancel(running.id, 'root@test')
+    else leave[0].abort()
+    await first
+    await until(() => atWorker() === 2, { timeoutMs: 3_000, what: 'the second one has the slot' })
+    leave[1].abort()
+    await second
+    await rig.quiet()
+  })
+}
+
 test('a load that nobody waits for ends with its client', async () => {
   await using rig = await startRig({ workers: [{ models: ['m:70b'], loadMs: 5000 }] })
   const [sim] = rig.sims

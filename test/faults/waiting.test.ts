@@ -129,10 +129,12 @@ test('heartbeats keep a waiting SSE client, and what follows them is whole', asy
     config: { admission: { heartbeat: '1s' }, upstream: { first_byte_grace: '2s' } },
     workerConfig: { max_concurrent: 1 },
   })
-  await rig.sims[0]?.faults.add({ kind: 'slow_headers', ms: 1500, path: '/v1/chat/completions' })
+  await rig.sims[0]?.faults.add({ kind: 'slow_headers', ms: 2500, path: '/v1/chat/completions' })
   const text = await (await rig.post('/v1/chat/completions', { ...ask, stream: true })).text()
-  assert.match(text, /^(?:: [^\n]*\n\n)+data: \{/)
+  assert.match(text, /^(?:: [^\n]*\n\n){2,}data: \{/, 'one each interval')
   assert.match(text, /data: \[DONE\]\n\n$/)
+  const whole = await rig.post('/v1/chat/completions', { ...ask, stream: false })
+  assert.match(await whole.text(), /^\{/, 'none before a whole answer')
 
   await rig.sims[0]?.faults.clear()
   await rig.sims[0]?.faults.add({ kind: 'slow_headers', ms: 1500, path: '/v1/messages' })

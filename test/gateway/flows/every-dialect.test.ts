@@ -37,6 +37,8 @@ test('every inference route answers through the gateway as it does directly', as
     assert.match(text, ends, path)
     assert.equal(ours.headers.get('content-type'), theirs.headers.get('content-type'), path)
     assert.equal(ours.headers.get('x-ogw-worker'), 'node-1')
+    assert.equal(ours.headers.get('x-ogw-attempts'), '1')
+    assert.match(ours.headers.get('x-ogw-queue-ms') ?? '', /^\d+$/)
     assert.equal(ours.headers.get('x-request-id'), ours.headers.get('request-id'))
     assert.match(await theirs.text(), ends)
   }

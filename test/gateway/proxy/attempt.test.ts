@@ -172,6 +172,25 @@ test('an error body that never ends is given up', { timeout: 20_000 }, async () 
   assert.deepEqual(result, { kind: 'failed', fault: { cause: 'unreadable_error', status: 500 } })
 })
 
+test('an error body that is too large to keep is unreadable', async () => {
+  const block = Buffer.alloc(64 * 1024, 'x')
+  const { result } = await play([
+    head('application/json', '500 Oops'),
+    ...Array.from({ length: 17 }, () => chunk(block)),
+    lastChunk,
+  ])
+  assert.deepEqual(result, { kind: 'failed', fault: { cause: 'unreadable_error', status: 500 } })
+})
+
+test('what was given up before it was sent is not sent', async () => {
+  await using worker = await startRawWorker([head(), chunk('{"done":true}\n'), lastChunk])
+  await using rig = await startRig(worker, { stop: { stopped: true, onStop: () => {} } })
+  await assert.rejects(request(rig.url, { method: 'POST' }))
+  const result = await until(() => rig.results[0], { timeoutMs: 5_000, what: 'the result' })
+  assert.equal(result.kind, 'aborted')
+  assert.deepEqual(worker.requests, [])
+})
+
 test('an error body that is cut is unreadable', async () => {
   const bytes = 'HTTP/1.1 500 Oops\r\ncontent-length: 100\r\n\r\n{"err'
   const { result } = await play([{ do: 'send', bytes }, { do: 'wait', ms: 20 }, { do: 'reset' }])
