@@ -20,6 +20,8 @@ interface Desk {
   file: string
   told: number[]
   clock: { wall: number; monotonic: number }
+  /** What a reload of the config, or an operator's edit of a tenant, leaves. */
+  reload(written: object): void
   ask(asking: Partial<Asking>, need?: RouteNeed): string
   visitor(asking: Partial<Asking>): ReturnType<Gatekeeper['admit']>
 }
@@ -34,9 +36,12 @@ function startDesk(written: object = {}): Desk {
     mono: () => times.monotonic,
     after: () => ({ cancel: () => {} }),
   }
-  const parsed = Config.parse(written)
   const tenants = new TenantsState(path.join(folder, 'tenants.json'))
-  const config = { ...parsed, tenants: tenants.effective(parsed.tenants) }
+  const effective = (text: object) => {
+    const parsed = Config.parse(text)
+    return { ...parsed, tenants: tenants.effective(parsed.tenants) }
+  }
+  let config = effective(written)
   const keys = new KeysState(file, { clock })
   const told: number[] = []
   const gatekeeper = new Gatekeeper({
@@ -59,6 +64,7 @@ function startDesk(written: object = {}): Desk {
     file,
     told,
     clock: times,
+    reload: (next) => void (config = effective(next)),
     visitor: (asking) => gatekeeper.admit(whole(asking), { scope: 'read' }),
     ask(asking, need = { scope: 'infer' }) {
       try {
@@ -266,4 +272,21 @@ test("the lists of the tenant and of the key both bind, by placement's rules", a
   for (const [model, allowed] of cases) assert.equal(mayUse(models, model), allowed, model)
   const free = await desk.keys.create(KEY_DRAFT)
   assert.equal(desk.visitor(bearer(free.key)).models, undefined)
+})
+
+// A key that has been seen is remembered with its rules: a tenant that loses a model loses it at once.
+test('a changed tenant changes what its known keys and everyone without a key may use', async () => {
+  const desk = startDesk({ tenants: [{ name: 'default' }, { name: 'team' }] })
+  const { key } = await desk.keys.create({ ...KEY_DRAFT, tenant: 'team' })
+  assert.equal(mayUse(desk.visitor(bearer(key)).models, 'm:1b'), true)
+  assert.equal(mayUse(desk.visitor({}).models, 'm:1b'), true)
+  const denied_models = ['m:*']
+  desk.reload({
+    tenants: [
+      { name: 'default', denied_models },
+      { name: 'team', denied_models },
+    ],
+  })
+  assert.equal(mayUse(desk.visitor(bearer(key)).models, 'm:1b'), false)
+  assert.equal(mayUse(desk.visitor({}).models, 'm:1b'), false)
 })

@@ -199,6 +199,9 @@ suite('the guard against orphans', () => {
     assert.equal((await matrix(rig.client))['gemma4:12b'], 'i a')
     const forced = await rig.client.call('placement.deny', { ...orphaning, force: true })
     assert.deepEqual([forced.changed, forced.orphaned], [true, ['gemma4:12b']])
+    // What is out of reach already is not the doing of the next edit.
+    const next = await rig.client.call('placement.deny', { ...orphaning, workers: ['node-2'] })
+    assert.deepEqual([next.changed, next.orphaned], [true, []])
   })
 
   test('a worker that is down and drains still has the model', async () => {

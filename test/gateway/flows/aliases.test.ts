@@ -94,6 +94,25 @@ test('a fallback runs only where it is written down, and says so', async () => {
   assert.equal(missing.status, 404, 'no rule, no other model')
 })
 
+// A fallback is no way around what a tenant may use.
+test('the list of models is asked again for a fallback, and for what an alias means', async () => {
+  await using rig = await startRig({
+    workers: [{ models }],
+    config: {
+      aliases: { 'gpt-4o': 'big:32b' },
+      fallbacks: [{ model: 'small:*', missing: ['tools'], use: 'tools:8b' }],
+      tenants: [{ name: 'default', denied_models: ['tools:*', 'big:*'] }],
+    },
+  })
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
+  const answer = await rig.post('/api/chat', { model: 'small:8b', messages, tools, stream: false })
+  assert.equal(answer.status, 403, await answer.text())
+  assert.equal(answer.headers.get('x-ogw-model-fallback'), null)
+  const alias = await rig.post('/api/chat', { model: 'gpt-4o', messages, stream: false })
+  assert.equal(alias.status, 403, await alias.text())
+  assert.deepEqual(sentModels(rig, '/api/chat'), [])
+})
+
 test("an operator's keep_alive and num_ctx rules change the values and tell", async () => {
   await using rig = await startRig({
     workers: [{ models: [{ name: 'm:1b', context: 8192 }] }],

@@ -53,6 +53,18 @@ test('a tenant at its limit gets 429 with the time of the reset, another is unto
   credits.reserve(payer, 1)
 })
 
+// Coding agents ask for 32,000 tokens of output with every request and take a few hundred.
+test('a request for far more output than it will take is no reason to refuse it', async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['m:1b'], tokens: 5 }],
+    config: { tenants: [{ name: 'agent', credits: 10_000 }] },
+  })
+  const headers = await keyFor(rig, { tenant: 'agent' })
+  const ask = { model: 'm:1b', messages, max_tokens: 32_000 }
+  const answer = await rig.post('/v1/chat/completions', ask, { headers })
+  assert.equal(answer.status, 200, await answer.text())
+})
+
 // Whatever becomes of a request, nothing may stay reserved: it would lock its tenant out.
 test('every way in which a request can end gives back what it reserved', async () => {
   await using rig = await startRig({

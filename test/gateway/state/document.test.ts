@@ -163,6 +163,17 @@ describe('a broken file stops the start', () => {
   }
 })
 
+// What is there but cannot be read is not the same as nothing.
+test('a document that cannot be read stops the start', () => {
+  mkdirSync(file)
+  assert.throws(open, (error) => {
+    assert.ok(error instanceof StartError)
+    assert.equal(error.exitCode, 78)
+    assert.match(error.message, /^cannot read .*doc\.json: /)
+    return true
+  })
+})
+
 // Root passes every permission check: only another user can show what a refusal looks like.
 test('a folder without write permission: refused with the reason', (t) => {
   if (process.getuid?.() !== 0 || spawnSync('setpriv', ['--version']).status !== 0) {

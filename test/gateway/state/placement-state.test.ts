@@ -148,6 +148,7 @@ suite('a disk that fails', () => {
       const { state, placed, edit } = open(['w', 'v'], disk)
       await assert.rejects(edit({ w: denies('a:1') }, 'failed'), NotSaved)
       assert.deepEqual([state.revision, state.history().length, placed.size], [0, 0, 0])
+      assert.deepEqual(state.overrides(), [])
       assert.match(state.error ?? '', /disk is full/)
       assert.deepEqual(open().state.history(), [])
 
