@@ -58,6 +58,20 @@ async function running(
   return asked
 }
 
+/** Model a answers, b waits to be loaded, and a later request for a goes past it. */
+async function overtaken(
+  clock: ReturnType<typeof manualClock>,
+  worker: SimulatedWorker,
+  more: Record<string, unknown> = {},
+) {
+  const first = await running(clock, worker, 'a')
+  const stuck = chat(worker, 'b')
+  await worker.waitFor('queued', of('b'))
+  const later = chat(worker, 'a', more)
+  await worker.waitFor('slot-wait', { ...of('a'), count: 2 })
+  return { first, stuck, later }
+}
+
 test('a request that waits for a slot gets no byte, while the worker answers all else', async () => {
   const { clock, worker } = await clocked()
   await using _ = worker
@@ -111,11 +125,7 @@ test('only as many requests as the queue holds wait for a load', async () => {
 test('a later request for the loaded model overtakes one that waits for a load', async () => {
   const { clock, worker } = await clocked()
   await using _ = worker
-  const first = await running(clock, worker, 'a')
-  const other = chat(worker, 'b')
-  await worker.waitFor('queued', of('b'))
-  const later = chat(worker, 'a')
-  await worker.waitFor('slot-wait', { ...of('a'), count: 2 })
+  const { first, stuck: other, later } = await overtaken(clock, worker)
   await finish(clock, Promise.all([first.answer, later.answer]))
   await worker.waitFor('load-begun', of('b'))
   assert.equal((await finish(clock, other.answer)).status, 200)
@@ -129,11 +139,7 @@ test('a later request for the loaded model overtakes one that waits for a load',
 test('a keep_alive on the overtaking request leaves the load stuck, until the model is unloaded', async () => {
   const { clock, worker } = await clocked()
   await using _ = worker
-  const first = await running(clock, worker, 'a')
-  const stuck = chat(worker, 'b')
-  await worker.waitFor('queued', of('b'))
-  const later = chat(worker, 'a', { keep_alive: '5m' })
-  await worker.waitFor('slot-wait', { ...of('a'), count: 2 })
+  const { first, stuck, later } = await overtaken(clock, worker, { keep_alive: '5m' })
   await finish(clock, first.answer)
   await finish(clock, later.answer)
   await until(() => worker.scheduler.loaded()[0]?.running === 0, { what: 'the worker to be idle' })
@@ -152,11 +158,7 @@ test('a keep_alive on the overtaking request leaves the load stuck, until the mo
 test('a stuck load begins when the session that was given has passed', async () => {
   const { clock, worker } = await clocked()
   await using _ = worker
-  const first = await running(clock, worker, 'a')
-  const stuck = chat(worker, 'b')
-  await worker.waitFor('queued', of('b'))
-  const later = chat(worker, 'a', { keep_alive: '5m' })
-  await worker.waitFor('slot-wait', { ...of('a'), count: 2 })
+  const { first, stuck, later } = await overtaken(clock, worker, { keep_alive: '5m' })
   await finish(clock, Promise.all([first.answer, later.answer]))
   await until(() => worker.scheduler.loaded()[0]?.running === 0)
   clock.advance(300_000)
