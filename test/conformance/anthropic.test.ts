@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict'
 import Anthropic from '@anthropic-ai/sdk'
+import { rejectionOf } from '../support/rejection.ts'
 import type { Rig } from '../support/rig.ts'
-import { until } from '../support/until.ts'
 import {
   answerWithTool,
   clientSuite,
@@ -12,6 +12,8 @@ import {
   MODEL,
   PLAIN,
   QUICK_OVERFLOW,
+  seenLeaving,
+  takeDown,
   WEATHER,
 } from './bench-of-clients.ts'
 
@@ -24,10 +26,7 @@ function clientOf(rig: Rig): Anthropic {
 }
 
 async function failure(promise: Promise<unknown>) {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  )
+  const error = await rejectionOf(promise)
   assert.ok(error instanceof Anthropic.APIError, `an APIError, not ${String(error)}`)
   return error
 }
@@ -116,12 +115,7 @@ feature('context overflow', async (rig) => {
 })
 
 feature('503', async (rig) => {
-  await Promise.all(rig.sims.map((sim) => sim.faults.add({ kind: 'refuse' })))
-  const { fleet } = rig.gateway.parts
-  await until(() => fleet.workers().every(({ health }) => health.state === 'down'), {
-    timeoutMs: 10_000,
-    what: 'all workers down',
-  })
+  await takeDown(rig)
   const error = await failure(clientOf(rig).messages.create(ask))
   assert.equal(error.status, 503)
   assert.equal(error.type, 'overloaded_error')
@@ -138,10 +132,7 @@ feature('cancel', async (rig) => {
   const stream = clientOf(rig).messages.stream({ ...ask, max_tokens: 1000 })
   stream.done().catch(() => {}) // our own abort
   stream.once('streamEvent', () => stream.abort())
-  await until(() => rig.sims.some((sim) => sim.record.requests().some(({ hungUp }) => hungUp)), {
-    timeoutMs: 5000,
-    what: 'the worker sees the client leave',
-  })
+  await seenLeaving(rig)
 })
 
 feature('30 in parallel', async (rig) => {

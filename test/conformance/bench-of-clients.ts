@@ -5,6 +5,7 @@ import { after, test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { startRig } from '../support/rig.ts'
 import type { Rig, RigOptions } from '../support/rig.ts'
+import { until } from '../support/until.ts'
 
 export const MODEL = 'qwen3:8b'
 export const PLAIN = 'llama3:8b'
@@ -20,6 +21,24 @@ export const MODELS = [
 export async function startStage(options: RigOptions = {}): Promise<Rig> {
   const worker = { models: MODELS, slots: 4, tokens: 6, tokenMs: 1 }
   return await startRig({ workers: [worker, worker], ...options })
+}
+
+/** Every worker refuses, and the gateway knows it. */
+export async function takeDown(rig: Rig): Promise<void> {
+  await Promise.all(rig.sims.map((sim) => sim.faults.add({ kind: 'refuse' })))
+  const { fleet } = rig.gateway.parts
+  await until(() => fleet.workers().every(({ health }) => health.state === 'down'), {
+    timeoutMs: 10_000,
+    what: 'all workers down',
+  })
+}
+
+/** A worker has seen its client leave. */
+export async function seenLeaving(rig: Rig): Promise<void> {
+  await until(() => rig.sims.some((sim) => sim.record.requests().some(({ hungUp }) => hungUp)), {
+    timeoutMs: 5000,
+    what: 'the worker sees the client leave',
+  })
 }
 
 type Proof = (rig: Rig, t: TestContext) => Promise<void>

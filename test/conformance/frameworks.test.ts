@@ -7,6 +7,7 @@ import { ChatOllama, OllamaEmbeddings } from '@langchain/ollama'
 import { APICallError, embedMany, generateText, jsonSchema, streamText, tool } from 'ai'
 import type { LanguageModel } from 'ai'
 import { createOllama } from 'ollama-ai-provider-v2'
+import { rejectionOf } from '../support/rejection.ts'
 import type { Rig } from '../support/rig.ts'
 import { until } from '../support/until.ts'
 import {
@@ -76,20 +77,14 @@ for (const { name, model } of providers) {
   })
 
   feature('404', async (rig) => {
-    const error = await generateText({ model: model(rig, 'nope'), prompt, ...once }).then(
-      () => undefined,
-      (reason: unknown) => reason,
-    )
+    const error = await rejectionOf(generateText({ model: model(rig, 'nope'), prompt, ...once }))
     assert.ok(APICallError.isInstance(error))
     assert.equal(error.statusCode, 404)
   })
 
   feature('context overflow', async (rig) => {
     const long = { model: model(rig, MODEL), prompt: QUICK_OVERFLOW, ...once }
-    const error = await generateText(long).then(
-      () => undefined,
-      (reason: unknown) => reason,
-    )
+    const error = await rejectionOf(generateText(long))
     assert.ok(APICallError.isInstance(error))
     assert.equal(error.statusCode, 400)
   })

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { Ollama } from 'ollama'
+import { rejectionOf } from '../support/rejection.ts'
 import type { Rig } from '../support/rig.ts'
 import { until } from '../support/until.ts'
 import {
@@ -12,6 +13,8 @@ import {
   MODEL,
   PLAIN,
   QUICK_OVERFLOW,
+  seenLeaving,
+  takeDown,
   WEATHER,
 } from './bench-of-clients.ts'
 
@@ -25,10 +28,7 @@ const tool = {
 const clientOf = (rig: Rig): Ollama => new Ollama({ host: rig.url })
 
 async function failure(promise: Promise<unknown>): Promise<Error & { status_code?: number }> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  )
+  const error = await rejectionOf(promise)
   assert.ok(error instanceof Error, `an Error, not ${String(error)}`)
   return error
 }
@@ -120,12 +120,7 @@ feature('context overflow', async (rig) => {
 })
 
 feature('503', async (rig) => {
-  await Promise.all(rig.sims.map((sim) => sim.faults.add({ kind: 'refuse' })))
-  const { fleet } = rig.gateway.parts
-  await until(() => fleet.workers().every(({ health }) => health.state === 'down'), {
-    timeoutMs: 10_000,
-    what: 'all workers down',
-  })
+  await takeDown(rig)
   const error = await failure(clientOf(rig).chat({ model: MODEL, messages }))
   assert.equal(error.status_code, 503)
 })
@@ -150,10 +145,7 @@ feature('abort', async (rig) => {
     })(),
   )
   assert.equal(error.name, 'AbortError')
-  await until(() => rig.sims.some((sim) => sim.record.requests().some(({ hungUp }) => hungUp)), {
-    timeoutMs: 5000,
-    what: 'the worker sees the client leave',
-  })
+  await seenLeaving(rig)
 })
 
 feature('30 in parallel', async (rig) => {

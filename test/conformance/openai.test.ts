@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import OpenAI from 'openai'
+import { rejectionOf } from '../support/rejection.ts'
 import type { Rig } from '../support/rig.ts'
-import { until } from '../support/until.ts'
 import {
   answerWithTool,
   clientSuite,
@@ -12,6 +12,8 @@ import {
   MODEL,
   PLAIN,
   QUICK_OVERFLOW,
+  seenLeaving,
+  takeDown,
   WEATHER,
 } from './bench-of-clients.ts'
 
@@ -23,10 +25,7 @@ function clientOf(rig: Rig, maxRetries = 0): OpenAI {
 }
 
 async function failure(promise: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  )
+  const error = await rejectionOf(promise)
   assert.ok(error instanceof OpenAI.APIError, `an APIError, not ${String(error)}`)
   return error
 }
@@ -123,12 +122,7 @@ feature('context overflow', async (rig) => {
 })
 
 feature('503', async (rig) => {
-  await Promise.all(rig.sims.map((sim) => sim.faults.add({ kind: 'refuse' })))
-  const { fleet } = rig.gateway.parts
-  await until(() => fleet.workers().every(({ health }) => health.state === 'down'), {
-    timeoutMs: 10_000,
-    what: 'all workers down',
-  })
+  await takeDown(rig)
   const error = await failure(clientOf(rig).chat.completions.create({ model: MODEL, messages }))
   assert.equal(error.status, 503)
   assert.ok(Number(error.headers?.get('retry-after')) >= 1)
@@ -158,10 +152,7 @@ feature('cancel', async (rig) => {
     stream: true,
   })
   for await (const _ of stream) break
-  await until(() => rig.sims.some((sim) => sim.record.requests().some(({ hungUp }) => hungUp)), {
-    timeoutMs: 5000,
-    what: 'the worker sees the client leave',
-  })
+  await seenLeaving(rig)
 })
 
 feature('30 in parallel', async (rig) => {

@@ -15,6 +15,7 @@ import { AdminError } from '../../../src/gateway/contract/faults.ts'
 import { socketTransport, streamTransport } from '../../../src/gateway/contract/transport.ts'
 import { VERSION } from '../../../src/gateway/contract/version.ts'
 import { startAdminRig } from '../../support/admin-rig.ts'
+import { rejectionOf } from '../../support/rejection.ts'
 import { until } from '../../support/until.ts'
 
 let dir: string
@@ -25,10 +26,7 @@ const at = (...paths: string[]): AdminClient =>
   new AdminClient({ transport: socketTransport(paths), actor: 'anna@pts/1' })
 
 async function codeOf(asked: Promise<unknown>): Promise<AdminError> {
-  const error = await asked.then(
-    () => undefined,
-    (cause: unknown) => cause,
-  )
+  const error = await rejectionOf(asked)
   assert.ok(error instanceof AdminError, String(error))
   return error
 }
