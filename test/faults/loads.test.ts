@@ -159,6 +159,37 @@ for (const who of ['the client of a loaded model', 'an operator'] as const) {
   })
 }
 
+// The same where the load comes first, because the prompt may be too long for what is guessed.
+test('an empty load goes on for the others too', async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['m:70b'], loadMs: 1200, slots: 2, defaultContext: 16_384 }],
+    workerConfig: { max_concurrent: 1 },
+  })
+  const [sim] = rig.sims
+  assert.ok(sim)
+  const leave = new AbortController()
+  const long = [{ role: 'user', content: 'word '.repeat(6_000) }]
+  const first = rig
+    .post('/api/chat', chat('m:70b', { messages: long }), { signal: leave.signal })
+    .catch(() => undefined)
+  await sim.waitFor('load-begun')
+  assert.deepEqual(sim.record.requests({ path: '/api/chat' }), [])
+  const second = rig.post('/api/chat', chat('m:70b', { stream: false }))
+  await until(() => rig.gateway.parts.scheduler.waitingCount() === 1, {
+    timeoutMs: 5000,
+    what: 'the second one waits',
+  })
+  leave.abort()
+  await first
+  assert.equal((await second).status, 200)
+  const loads = sim.events().filter(({ name }) => name.startsWith('load-'))
+  assert.deepEqual(
+    loads.map(({ name }) => name).filter((name) => name === 'load-aborted'),
+    [],
+  )
+  assert.equal(loads.filter(({ name }) => name === 'load-begun').length, 1, 'one load')
+})
+
 test('a load that nobody waits for ends with its client', async () => {
   await using rig = await startRig({ workers: [{ models: ['m:70b'], loadMs: 5000 }] })
   const [sim] = rig.sims

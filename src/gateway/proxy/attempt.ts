@@ -14,6 +14,7 @@ import type { ClientStream } from './client-stream.ts'
 import type { ModelRewriter } from '../dialects/model-rewriter.ts'
 import { inflaterFor } from './inflate.ts'
 import type { Inflater } from './inflate.ts'
+import { letGo } from './let-go.ts'
 import { SilenceWatch } from './silence-watch.ts'
 import type { ProbeResult, Silence, SilenceLimits } from './silence-watch.ts'
 import { Tail } from './tail.ts'
@@ -23,9 +24,6 @@ const HOLD_BYTES = 256 * 1024
 /** What is kept of a worker's error body, and how long it may take to arrive. */
 const ERROR_BODY_BYTES = 1024 * 1024
 const ERROR_BODY_MS = 5_000
-
-/** A worker notices a closed connection within a turn of its own loop. */
-const LET_GO_MS = 5
 
 /** Says when the attempt is not wanted any more; one listener. */
 export interface StopSource {
@@ -326,9 +324,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       return
     }
     this.#controller?.abort(new Error('the attempt is over'))
-    // The slot is not free before the worker has seen the connection close.
-    // A late timer fires before the loop has sent anything: one more turn of it.
-    this.#options.clock.after(LET_GO_MS, () => setImmediate(() => this.#result.resolve(result)))
+    letGo(this.#options.clock, () => this.#result.resolve(result))
   }
 }
 

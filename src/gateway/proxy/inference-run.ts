@@ -17,6 +17,7 @@ import type { InferenceDeps, InferenceRequest, Upstream } from './inference-deps
 import { failingOf, failureOf, isStaleSocket, reasonOf } from './attempt-failure.ts'
 import type { Failing } from './attempt-failure.ts'
 import { finishAnswer } from './finish-answer.ts'
+import { letGo } from './let-go.ts'
 import { noteSending } from './notice.ts'
 import type { Outcome } from './request-outcome.ts'
 import { sharedLoad } from './shared-load.ts'
@@ -125,7 +126,13 @@ export class InferenceRun {
     this.#loadedFirst.add(worker)
     const modelKey = request.name.key
     const embedding = request.facts.needs.includes('embedding')
-    const result = await deps.loadEmpty(worker, { modelKey, embedding }, active.signal)
+    const load = sharedLoad(deps, { lease, active, request })
+    const stop = new AbortController()
+    load.onStop(() => stop.abort())
+    if (load.stopped) stop.abort()
+    const result = await deps.loadEmpty(worker, { modelKey, embedding }, stop.signal)
+    load.close()
+    if (stop.signal.aborted) await new Promise<void>((resolve) => letGo(deps.clock, resolve))
     active.signal.throwIfAborted()
     if (result.ok) return true
     const kind = result.why === 'refused' ? 'load_failed' : 'silent'
