@@ -16,7 +16,7 @@ export interface Contexts {
   contexts: ReadonlyMap<string, string>
 }
 
-export function contextsFile(env: Env): string {
+function contextsFile(env: Env): string {
   return path.join(folder(env), 'contexts.json')
 }
 

@@ -52,7 +52,7 @@ export interface ConsoleParts {
 }
 
 /** A message that is no error goes away by itself. */
-export const MESSAGE_MS = 8_000
+const MESSAGE_MS = 8_000
 
 export class Console {
   readonly store: ConsoleStore

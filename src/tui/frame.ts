@@ -15,7 +15,7 @@ export function frame(view: View): string[] {
   return frameLines(view).map((line) => paint(line, view.theme, columns))
 }
 
-export function frameLines(view: View): readonly Line[] {
+function frameLines(view: View): readonly Line[] {
   const { layout } = view
   if (isTooSmall(layout.columns, layout.rows)) return tooSmallFrame(layout.columns, layout.rows)
   const { body, inspector, corner } = picture(view)

@@ -93,7 +93,7 @@ function tickWhileNeeded(console: Console): () => void {
 }
 
 /** Seconds are shown while the gateway is silent or gone, and beside requests that run. */
-export function showsSeconds({ feed, ui }: ConsoleState): boolean {
+function showsSeconds({ feed, ui }: ConsoleState): boolean {
   if (feed.link.kind !== 'live') return true
   if (ui.paused || ui.screen !== 'requests') return false
   return feed.snapshot?.requests.some(isRunning) ?? false

@@ -18,7 +18,7 @@ export const NO_SAMPLES: Samples = {
 
 /** Two minutes of history. */
 const KEPT = 24
-export const SAMPLE_EVERY_MS = 5_000
+const SAMPLE_EVERY_MS = 5_000
 
 /** The same object where it is not time yet, or where nothing runs and nothing ran. */
 export function takeSample(before: Samples, snapshot: Snapshot, mono: number): Samples {

@@ -151,7 +151,7 @@ export function parseGoDuration(text: string): number {
 export type Think = boolean | string
 
 /** `think`: a boolean or one of the levels. */
-export function decodeThink(value: GoValue): Think | undefined {
+function decodeThink(value: GoValue): Think | undefined {
   if (value === null) return undefined
   if (typeof value === 'boolean') return value
   const choices = '"high", "medium", "low", "max", true, or false'
@@ -165,7 +165,7 @@ export function decodeThink(value: GoValue): Think | undefined {
 }
 
 /** One base64 image; Go names the byte where it stops being base64. */
-export function decodeBase64(value: GoValue): string | undefined {
+function decodeBase64(value: GoValue): string | undefined {
   if (typeof value !== 'string') return undefined
   const compact = value.replaceAll(/[\r\n]/gu, '')
   const wrong = /[^A-Za-z0-9+/]/u.exec(compact.replace(/={1,2}$/u, ''))

@@ -25,7 +25,7 @@ export function goJson(value: unknown): string {
   return escapeGo(JSON.stringify(value))
 }
 
-export function escapeGo(json: string): string {
+function escapeGo(json: string): string {
   return json.replaceAll(/[<>&\u2028\u2029]/gu, (char) => ESCAPES[char] ?? char)
 }
 

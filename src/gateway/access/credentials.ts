@@ -60,7 +60,7 @@ const KEY_TYPE = 'ssh-ed25519'
 const PUBLIC_KEY_BYTES = 32
 
 /** The 32 bytes in base64, out of ssh's wire form: two strings, each after its length. */
-export function publicKeyOf(wire: string): string | undefined {
+function publicKeyOf(wire: string): string | undefined {
   const bytes = Buffer.from(wire, 'base64')
   const head = Buffer.alloc(4 + KEY_TYPE.length + 4)
   head.writeUInt32BE(KEY_TYPE.length, 0)

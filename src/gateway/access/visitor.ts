@@ -63,7 +63,7 @@ export function modelAccessOf(lists: readonly WrittenList[]): ModelAccess {
  * The list that forbids a model and the rule that decided; undefined = it is allowed. That a model
  * would run in Ollama's cloud is placement's business alone.
  */
-export function forbiddenBy(models: ModelAccess, key: string): string | undefined {
+function forbiddenBy(models: ModelAccess, key: string): string | undefined {
   for (const { owner, rules } of models ?? []) {
     const verdict = decidePlacement(rules, key, { cloud: false })
     if (verdict.allowed) continue

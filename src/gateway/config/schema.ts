@@ -6,9 +6,9 @@
 import { z } from 'zod'
 import { readListenAddress } from './address.ts'
 import { bytes, count, Duration, duration, FilePath, ModelName } from './fields.ts'
-import { Admission, Auth, Breaker, Capabilities, Fallback } from './policy-schema.ts'
+import { Admission, Auth, Capabilities, Fallback } from './policy-schema.ts'
 import { Routing, Tenant, Upstream } from './policy-schema.ts'
-import { PlacementPolicy as Placement, Probe, Worker } from './worker-schema.ts'
+import { PlacementPolicy as Placement, Worker } from './worker-schema.ts'
 
 const Listen = z.string().refine((text) => readListenAddress(text) !== undefined, {
   error: 'write host and port, as in "127.0.0.1:11435" or "[::1]:11435"',
@@ -189,21 +189,10 @@ export const Config = z.strictObject({
 export type Config = z.infer<typeof Config>
 export type WorkerConfig = z.infer<typeof Worker>
 export type PlacementPolicy = z.infer<typeof Placement>
-export type ProbeConfig = z.infer<typeof Probe>
 export type TlsConfig = WorkerConfig['tls']
-export type InventoryConfig = z.infer<typeof Inventory>
 export type RoutingConfig = z.infer<typeof Routing>
 export type CapabilitiesConfig = z.infer<typeof Capabilities>
-export type AdmissionConfig = z.infer<typeof Admission>
-export type UpstreamConfig = z.infer<typeof Upstream>
-export type BreakerConfig = z.infer<typeof Breaker>
 export type FallbackConfig = z.infer<typeof Fallback>
 export type AuthConfig = z.infer<typeof Auth>
-export type TenantConfig = z.infer<typeof Tenant>
-export type KeepAliveConfig = z.infer<typeof KeepAlive>
 export type NumCtxConfig = z.infer<typeof NumCtx>
-export type CorsConfig = z.infer<typeof Cors>
 export type StorageConfig = z.infer<typeof Storage>
-export type AuditConfig = z.infer<typeof Audit>
-export type AdminConfig = z.infer<typeof Admin>
-export type LogConfig = z.infer<typeof Log>

@@ -35,7 +35,7 @@ export function classify(status: number, bodyText: string): WorkerFault {
 }
 
 /** What an error line inside a stream means, which comes without a status. */
-export function faultOfMessage(message: string): WorkerFault {
+function faultOfMessage(message: string): WorkerFault {
   return WORDS.find(([pattern]) => pattern.test(message))?.[1] ?? 'other'
 }
 

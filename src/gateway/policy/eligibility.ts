@@ -100,7 +100,7 @@ function liveGateOf(candidate: Candidate, facts: ModelFacts, ask: Ask, rules: Ga
   return hasSlot(candidate, facts, ask, rules) ? PASSED : STOPPED_BY.slots
 }
 
-export function isCoolingDown(worker: Worker, key: string, now: number): boolean {
+function isCoolingDown(worker: Worker, key: string, now: number): boolean {
   return worker.loadCoolDowns.size > 0 && (worker.loadCoolDowns.get(key)?.until ?? 0) > now
 }
 

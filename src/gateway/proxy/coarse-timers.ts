@@ -13,7 +13,7 @@ export interface Deadline {
   onDue(): void
 }
 
-export class CoarseTimers {
+class CoarseTimers {
   readonly #clock: Clock
   readonly #watched = new Set<Deadline>()
   #running = false

@@ -13,7 +13,7 @@ import { decidePlacement } from '../policy/placement.ts'
 export const HIDDEN_AFTER_MS = 10 * 60_000
 
 /** What is said until a worker has told its version: the one this gateway is tested against. */
-export const TESTED_VERSION = '0.33.0'
+const TESTED_VERSION = '0.33.0'
 
 /** Go's zero time, for a worker that told none. */
 const NO_TIME = '0001-01-01T00:00:00Z'
@@ -55,7 +55,7 @@ export function mergedLoaded(workers: readonly Worker[]): ReadonlyMap<string, Lo
 }
 
 /** Placement's word on a copy that a worker has. A stub runs elsewhere, whatever its name. */
-export function mayRunInstalled({ placement }: Worker, model: InstalledModel): boolean {
+function mayRunInstalled({ placement }: Worker, model: InstalledModel): boolean {
   const cloud = isCloud(model.name, model.remoteHost)
   return decidePlacement(placement, model.key, { cloud }).allowed
 }

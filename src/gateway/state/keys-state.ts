@@ -8,7 +8,7 @@ import { Document } from './document.ts'
 import type { DocumentOptions } from './document.ts'
 import { Turns } from './turns.ts'
 
-export const SCOPES = ['read', 'infer', 'manage'] as const
+const SCOPES = ['read', 'infer', 'manage'] as const
 /** Each scope holds those before it. */
 export type Scope = (typeof SCOPES)[number]
 
@@ -44,7 +44,7 @@ export type KeyDraft = Pick<
   'tenant' | 'scope' | 'expires_ms' | 'allowed_models' | 'denied_models' | 'trust_identity_headers'
 > & { actor: string }
 
-export const KEY_PREFIX = 'ogw_'
+const KEY_PREFIX = 'ogw_'
 const KEY_BYTES = 32
 const ID_BYTES = 5
 /** Above it something makes keys that should not. */

@@ -32,7 +32,7 @@ const TenantsDocument = z.strictObject({
 })
 type TenantsDocument = z.infer<typeof TenantsDocument>
 
-export const DEFAULT_TENANT = 'default'
+const DEFAULT_TENANT = 'default'
 
 export class TenantsState {
   readonly #document: Document<TenantsDocument>

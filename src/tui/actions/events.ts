@@ -46,7 +46,7 @@ export function undoEvent(console: Console): void {
 }
 
 /** Shows what the edit did before it takes it back: it may be somebody else's. */
-export function askUndo(console: Console, id: number): void {
+function askUndo(console: Console, id: number): void {
   console.admin.call('placement.history', { limit: 1000 }).then(
     (history) => {
       const entry = history.find((one) => one.id === id)
@@ -72,7 +72,7 @@ export function askUndo(console: Console, id: number): void {
   )
 }
 
-export function undoEdit(console: Console, id: number): void {
+function undoEdit(console: Console, id: number): void {
   changePlacement(console, {
     name: 'placement.undo',
     input: { id },

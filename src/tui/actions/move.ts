@@ -34,7 +34,7 @@ export function moveRow(console: Console, step: Step): void {
 }
 
 /** Puts the cursor on the row at this place, and keeps it in sight. */
-export function goToRow(console: Console, view: FleetView, index: number): void {
+function goToRow(console: Console, view: FleetView, index: number): void {
   const row = rowsOf(view)[index]
   if (row === undefined) return
   const { top } = screenState(view)
@@ -66,7 +66,7 @@ export function moveColumn(console: Console, step: 'left' | 'right' | 'first' | 
   extendMarks(console)
 }
 
-export function goToColumn(
+function goToColumn(
   console: Console,
   view: FleetView,
   { index, visible }: { index: number; visible: number },

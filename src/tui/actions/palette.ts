@@ -67,7 +67,7 @@ function showResult(
 }
 
 /** As a shell splits: blanks part words, quotes hold them together. */
-export function splitWords(text: string, forCompletion: boolean): string[] {
+function splitWords(text: string, forCompletion: boolean): string[] {
   const words: string[] = []
   for (const [, double, single, plain] of text.matchAll(/"([^"]*)"?|'([^']*)'?|([^\s"']+)/g)) {
     words.push(double ?? single ?? plain ?? '')

@@ -206,7 +206,7 @@ export function markRange(console: Console): void {
   console.say('note', 'range: move, then a d x or Space; v ends it, Esc forgets it')
 }
 
-export function clearMarks(console: Console): void {
+function clearMarks(console: Console): void {
   console.updateMatrix({ marks: new Set(), anchor: undefined })
 }
 

@@ -33,8 +33,8 @@ const WORD: Readonly<Record<Cell['state'], string>> = {
   unknown: 'unknown',
 }
 
-export const PENDING = '~'
-export const CONFLICT = '!'
+const PENDING = '~'
+const CONFLICT = '!'
 
 /** Without the blank before it and without filling. `room` is at least two cells. */
 export function matrixCell(
@@ -68,7 +68,7 @@ export function familyCell(worker: WorkerRow | undefined, pattern: string): Span
 }
 
 /** It should not be there, and it is. */
-export function isConflict(cell: Cell): boolean {
+function isConflict(cell: Cell): boolean {
   return cell.state === 'blocked' && cell.presence === 'loaded'
 }
 

@@ -63,7 +63,7 @@ function inSight({ columns, left, layout }: MatrixFrame): readonly WorkerRow[] {
 }
 
 /** Beside the name; nothing for a worker that is simply up. */
-export function stateMark({ health, draining, breaker }: WorkerRow): string {
+function stateMark({ health, draining, breaker }: WorkerRow): string {
   if (health === 'down') return GLYPH.down
   if (draining) return GLYPH.draining
   if (health === 'starting') return GLYPH.starting

@@ -156,7 +156,7 @@ function columnsOf({ snapshot }: FleetView): TableColumn<ModelItem>[] {
   ]
 }
 
-export function capabilityLetters({ capabilities }: ModelRow): string {
+function capabilityLetters({ capabilities }: ModelRow): string {
   if (capabilities === null) return '?????'
   return CAPABILITY_LETTERS.map(([name, letter]) =>
     capabilities.includes(name) ? letter : '-',
@@ -164,7 +164,7 @@ export function capabilityLetters({ capabilities }: ModelRow): string {
 }
 
 /** The trained maximum, what the Modelfile says, what is loaded now: three different things. */
-export function contextTriple(row: ModelRow): string {
+function contextTriple(row: ModelRow): string {
   const file = row.copies.find(({ context_modelfile: one }) => one !== null)?.context_modelfile
   const now = row.copies.find(({ context_loaded: one }) => one !== null)?.context_loaded
   return `${contextSize(row.context_max)}/${contextSize(file)}/${contextSize(now)}`

@@ -151,7 +151,7 @@ function trialOf({ actor, ...draft }: KeyDraft, verifier: string): StoredKey {
   }
 }
 
-export function keyRow(key: StoredKey, now: number): KeyRow {
+function keyRow(key: StoredKey, now: number): KeyRow {
   const { verifier: _verifier, expires_ms, ...shown } = key
   const state = isUsable(key, now) ? 'active' : key.revoked_at === null ? 'expired' : 'revoked'
   return { ...shown, state, expires_at: isoOrNull(expires_ms) }

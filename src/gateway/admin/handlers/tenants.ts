@@ -93,7 +93,7 @@ function editOf(input: ParsedInputOf<'tenants.set'>): TenantEdit {
   return { ...edit, credit_window: ms }
 }
 
-export function tenantRow(
+function tenantRow(
   { keys, state, clock }: Pick<TenantsHandlerDeps, 'keys' | 'state' | 'clock'>,
   tenant: TenantSettings,
 ): TenantRow {

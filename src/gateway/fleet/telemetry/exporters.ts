@@ -30,7 +30,7 @@ const PERCENT = 0.01
 
 const source = (name: string, figure: Figure, scale = 1): Source => ({ name, figure, scale })
 
-export const EXPORTERS: readonly Exporter[] = [
+const EXPORTERS: readonly Exporter[] = [
   {
     is: 'dcgm-exporter',
     sources: [

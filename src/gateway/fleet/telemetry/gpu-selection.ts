@@ -30,7 +30,7 @@ export function selectGpus(
   return { gpus: gpus.filter((gpu) => chosen.has(gpu)), missing }
 }
 
-export function entriesOf(selection: string): string[] {
+function entriesOf(selection: string): string[] {
   return selection
     .split(',')
     .map((entry) => entry.trim())

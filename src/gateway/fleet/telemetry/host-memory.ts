@@ -47,7 +47,7 @@ export interface Cgroup {
  * In a container its limit is the machine. The root of the hierarchy has no limit, so that a limit
  * there means a container; the limit of a service on the host is further down and not looked at.
  */
-export function withinCgroup(host: HostMemory, cgroup: Cgroup | undefined): HostMemory {
+function withinCgroup(host: HostMemory, cgroup: Cgroup | undefined): HostMemory {
   if (cgroup === undefined || cgroup.limitBytes >= host.totalBytes) return host
   const usedBytes = Math.max(0, cgroup.usedBytes - cgroup.reclaimableBytes)
   return { usedBytes: Math.min(usedBytes, cgroup.limitBytes), totalBytes: cgroup.limitBytes }
