@@ -1,7 +1,6 @@
 // Cost of one decision over a large fleet: 200 workers, 2,000 models installed on each, 2,000
 // placement rules each. Bound: 50 µs (product.md §15).
 
-import { noTelemetry } from '../../src/gateway/fleet/telemetry/combine.ts'
 import { Config } from '../../src/gateway/config/schema.ts'
 import type { Installed } from '../../src/gateway/fleet/worker.ts'
 import { FactTable } from '../../src/gateway/admission/fact-table.ts'
@@ -12,7 +11,7 @@ import { compilePlacement } from '../../src/gateway/policy/placement.ts'
 import { choose, judge } from '../../src/gateway/policy/selection.ts'
 import type { Choice, SelectionRules } from '../../src/gateway/policy/selection.ts'
 import { askOf, recordOf, setLoaded } from '../support/fake-fleet.ts'
-import { installed } from '../support/worker-records.ts'
+import { installed, noTelemetry } from '../support/worker-records.ts'
 import type { BenchRow } from './bench.ts'
 
 const WORKERS = 200

@@ -3,7 +3,12 @@
 import { Worker as WorkerSchema } from '../../src/gateway/config/worker-schema.ts'
 import { newRecord } from '../../src/gateway/fleet/worker-record.ts'
 import type { WorkerRecord } from '../../src/gateway/fleet/worker-record.ts'
-import type { Installed, InstalledModel, LoadedModel } from '../../src/gateway/fleet/worker.ts'
+import type {
+  Installed,
+  InstalledModel,
+  LoadedModel,
+  Telemetry,
+} from '../../src/gateway/fleet/worker.ts'
 import { parseInventoryName } from '../../src/gateway/policy/model-name.ts'
 
 export interface WorkerText {
@@ -96,4 +101,17 @@ function keyOf(name: string): string {
   const parsed = parseInventoryName(name)
   if (!parsed.ok) throw new Error(`${name} is no model name`)
   return parsed.name.key
+}
+
+/** Of a machine that tells nothing. */
+export const noTelemetry: Telemetry = {
+  vramUsedBytes: undefined,
+  vramTotalBytes: undefined,
+  vramReservedBytes: undefined,
+  gpuUtilization: undefined,
+  temperatureC: undefined,
+  powerW: undefined,
+  memoryUsedBytes: undefined,
+  memoryTotalBytes: undefined,
+  gpus: [],
 }

@@ -10,7 +10,6 @@ import { modelLimit } from './concurrency.ts'
 import { gateNameOf, reasonOf } from './eligibility-reasons.ts'
 import { gateOf, isWarm, PASSED, STOPPED_BY } from './eligibility.ts'
 import type { Candidate, GateRules } from './eligibility.ts'
-import { modelFactsOf } from './model-facts.ts'
 import type { ModelFacts } from './model-facts.ts'
 
 export interface SelectionRules extends GateRules {
@@ -23,10 +22,6 @@ export interface SelectionRules extends GateRules {
 export interface Field {
   candidates: readonly Candidate[]
   facts: readonly ModelFacts[]
-}
-
-export function fieldOf(candidates: readonly Candidate[], model: Ask['model']): Field {
-  return { candidates, facts: candidates.map(({ worker }) => modelFactsOf(worker, model)) }
 }
 
 export interface Choice {

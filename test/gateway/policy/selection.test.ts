@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noTelemetry } from '../../../src/gateway/fleet/telemetry/combine.ts'
 import { WorkerSlots } from '../../../src/gateway/admission/worker-slots.ts'
 import { Config } from '../../../src/gateway/config/schema.ts'
 import type { WorkerRecord } from '../../../src/gateway/fleet/worker-record.ts'
 import type { Ask } from '../../../src/gateway/policy/ask.ts'
 import { PASSED } from '../../../src/gateway/policy/eligibility.ts'
-import { choose, fieldOf, judge } from '../../../src/gateway/policy/selection.ts'
-import type { SelectionRules } from '../../../src/gateway/policy/selection.ts'
+import type { Candidate } from '../../../src/gateway/policy/eligibility.ts'
+import { modelFactsOf } from '../../../src/gateway/policy/model-facts.ts'
+import { choose, judge } from '../../../src/gateway/policy/selection.ts'
+import type { Field, SelectionRules } from '../../../src/gateway/policy/selection.ts'
 import { askOf, recordOf, setLoaded } from '../../support/fake-fleet.ts'
-import { loadedModel } from '../../support/worker-records.ts'
+import { loadedModel, noTelemetry } from '../../support/worker-records.ts'
+
+function fieldOf(candidates: readonly Candidate[], model: Ask['model']): Field {
+  return { candidates, facts: candidates.map(({ worker }) => modelFactsOf(worker, model)) }
+}
 
 const { routing, model_capabilities } = Config.parse({})
 const rules: SelectionRules = {

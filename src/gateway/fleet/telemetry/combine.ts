@@ -16,18 +16,6 @@ export interface Reading {
 
 export const noReading: Reading = { gpus: [], memory: undefined }
 
-export const noTelemetry: Telemetry = {
-  vramUsedBytes: undefined,
-  vramTotalBytes: undefined,
-  vramReservedBytes: undefined,
-  gpuUtilization: undefined,
-  temperatureC: undefined,
-  powerW: undefined,
-  memoryUsedBytes: undefined,
-  memoryTotalBytes: undefined,
-  gpus: [],
-}
-
 /** Undefined where the sources say nothing at all. Values of `remote` override those of `local`. */
 export function combine(local: Reading, remote: Reading): Telemetry | undefined {
   const here = telemetryOf(local)
