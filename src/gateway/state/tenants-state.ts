@@ -135,7 +135,9 @@ function merge(config: Config['tenants'], stored: readonly Stored[]): Config['te
     if (all.has(folded(name))) continue
     const base = config.find((tenant) => sameName(tenant.name, name)) ?? plainTenant(name)
     const over = stored.find((tenant) => sameName(tenant.name, name))
-    all.set(folded(name), { ...base, ...defined(over ?? {}), name: base.name })
+    // Requests without a key are those of `default`, however an operator spells it.
+    const spelled = sameName(base.name, DEFAULT_TENANT) ? DEFAULT_TENANT : base.name
+    all.set(folded(name), { ...base, ...defined(over ?? {}), name: spelled })
   }
   return [...all.values()]
 }
