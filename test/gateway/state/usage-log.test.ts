@@ -55,7 +55,7 @@ test('what a failing disk does not take is kept, counted once, and written later
   log.book(used)
   for (let round = 1; round <= 4; round += 1) {
     const writing = log.flush()
-    await null // the write has begun
+    await Promise.resolve() // the write has begun
     log.book(used)
     await writing
     assert.match(log.error ?? '', /cannot write .*usage\.jsonl: /)
