@@ -308,4 +308,5 @@ test('a Responses stream without its end is told as response.failed', async () =
   const failed = JSON.parse(data ?? '') as { sequence_number: number; response: { status: string } }
   assert.equal(failed.sequence_number, 3)
   assert.equal(failed.response.status, 'failed')
+  assert.equal(rig.gateway.parts.fleet.worker('node-1')?.rates.size, 0, 'nothing is learned of it')
 })

@@ -86,7 +86,7 @@ test('a load that others waited for ends with the last of them', async () => {
     workers: [{ models: ['m:70b'], loadMs: 60_000, slots: 2 }],
     workerConfig: { max_concurrent: 1 },
   })
-  const { scheduler } = rig.gateway.parts
+  const { active, scheduler } = rig.gateway.parts
   const leave = [new AbortController(), new AbortController()] as const
   const send = ({ signal }: AbortController) =>
     rig.post('/api/chat', chat('m:70b'), { signal }).catch(() => undefined)
@@ -96,6 +96,7 @@ test('a load that others waited for ends with the last of them', async () => {
   await until(() => scheduler.waitingCount() === 1, { what: 'the second one waits' })
   leave[0].abort()
   await first
+  await until(() => active.list().some(({ signal }) => signal.aborted), { what: 'it is noticed' })
   assert.equal(scheduler.inFlight('node-1'), 1, 'kept for the second one')
   leave[1].abort()
   await second

@@ -96,6 +96,23 @@ test('a worker that comes back is read at once', async () => {
 })
 
 // B011: deleted behind the gateway's back, one replica has lost the model.
+// Until it is known to be loaded there, the next requests for it would go and load it elsewhere.
+test('a model that has answered is known to be loaded at once', async () => {
+  await using sim = await startSimulatedWorker({ models: ['m:1b'], loadMs: 1 })
+  await using rig = startFleetRig([{ name: 'w1', urls: [sim.url] }], {
+    inventoryInterval: 3_600_000,
+  })
+  const loaded = (): number | undefined => {
+    const { loaded: known } = rig.worker()
+    return known.state === 'known' ? known.models.size : undefined
+  }
+  await until(() => loaded() === 0 && installed(rig).size === 1)
+  const body = JSON.stringify({ model: 'm:1b', prompt: 'x' })
+  await (await fetch(`${sim.url}/api/generate`, { method: 'POST', body })).text()
+  rig.inventory.modelAnswered('w1', 'm:1b')
+  await until(() => loaded() === 1)
+})
+
 test('a model that the worker says is missing is gone at once, and the list is read again', async () => {
   await using sim = await startSimulatedWorker()
   await using rig = startFleetRig([{ name: 'w1', urls: [sim.url] }], {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSimulatedWorker, type SimulatedWorker } from '../../../src/cli/simulator/worker.ts'
+import { systemClock } from '../../../src/gateway/clock.ts'
+import type { Clock } from '../../../src/gateway/clock.ts'
 import { ByteLru } from '../../../src/gateway/fleet/byte-lru.ts'
 import { until } from '../../support/until.ts'
 import { startFleetRig, type FleetRig } from './fleet-rig.ts'
@@ -8,14 +10,14 @@ import { startFleetRig, type FleetRig } from './fleet-rig.ts'
 const patience = () => AbortSignal.timeout(8_000)
 const shows = (sim: SimulatedWorker): number => sim.record.counts()['POST /api/show'] ?? 0
 
-async function rigOf(sim: SimulatedWorker): Promise<FleetRig> {
-  const rig = startFleetRig([{ name: 'w1', urls: [sim.url] }])
+async function rigOf(sim: SimulatedWorker, clock: Clock = systemClock): Promise<FleetRig> {
+  const rig = startFleetRig([{ name: 'w1', urls: [sim.url] }], { clock })
   await until(() => rig.worker().inventory.state === 'known')
   return rig
 }
 
 // B122: ten pickers that show 150 models each are 150 requests to the worker, not 1,500.
-test('a storm of shows asks the worker once per model, two at a time', async () => {
+test('a storm of shows asks the worker once per model', async () => {
   const models = Array.from({ length: 150 }, (_, index) => `m${index}:1b`)
   await using sim = await startSimulatedWorker({ models })
   await using rig = await rigOf(sim)
@@ -29,6 +31,53 @@ test('a storm of shows asks the worker once per model, two at a time', async () 
   await rig.infos.show(rig.worker(), 'm7:1b', false)
   assert.equal(shows(sim), 150)
   assert.equal(rig.worker().info.size, 150)
+})
+
+// Each reads the head of a large file there.
+test('a worker is asked for two shows at a time', async () => {
+  const models = Array.from({ length: 6 }, (_, index) => `m${index}:1b`)
+  await using sim = await startSimulatedWorker({ models })
+  await sim.faults.add({ kind: 'slow_headers', ms: 100, path: '/api/show' })
+  await using rig = await rigOf(sim)
+  const begun = performance.now()
+  await Promise.all(models.map((model) => rig.infos.show(rig.worker(), model, false)))
+  assert.ok(performance.now() - begun >= 290, 'three rounds')
+})
+
+test('a show is believed for cache_ttl and no longer', async () => {
+  let later = 0
+  const clock = { ...systemClock, mono: () => systemClock.mono() + later }
+  await using sim = await startSimulatedWorker({ models: ['m:1b'] })
+  await using rig = await rigOf(sim, clock)
+  const ttl = rig.config.model_capabilities.cache_ttl
+  for (const [passed, asked] of [
+    [0, 1],
+    [ttl - 10_000, 1],
+    [ttl + 10_000, 2],
+  ] as const) {
+    later = passed
+    await rig.infos.ensure(rig.worker(), 'm:1b', patience())
+    assert.equal(shows(sim), asked, `${passed} ms later`)
+  }
+})
+
+// Pulled anew while the answer was on its way: it may be about the one before.
+test('an answer that comes after its model has changed is not believed', async () => {
+  const before = { name: 'alpha:8b', capabilities: ['completion'] }
+  await using sim = await startSimulatedWorker({ models: [before] })
+  await using rig = await rigOf(sim)
+  await sim.faults.add({ kind: 'slow_headers', ms: 500, path: '/api/show', times: 1 })
+  const late = rig.infos.ensure(rig.worker(), 'alpha:8b', patience())
+  await until(() => shows(sim) === 1)
+  const digest = 'd'.repeat(64)
+  sim.models.replace([{ ...before, digest }])
+  await until(() => {
+    const { inventory } = rig.worker()
+    return inventory.state === 'known' && inventory.models.get('alpha:8b')?.model.digest === digest
+  })
+  await late
+  await rig.infos.ensure(rig.worker(), 'alpha:8b', patience())
+  assert.equal(shows(sim), 2)
 })
 
 test('show tells what tags do not, and its body is the worker’s own', async () => {
