@@ -65,15 +65,16 @@ export class Decider {
   warnings(name: string, ask: Ask): string[] {
     const { mode, context_guard: guard } = this.#deps.config().model_capabilities
     if (mode !== 'observe' && guard !== 'observe') return []
-    const row = this.#deps.rows.all().find(({ worker }) => worker.name === name)
+    const row = this.#deps.rows.byName(name)
     if (row === undefined) return []
     return preflightWarnings(row, modelFactsOf(row.worker, ask.model), ask, this.rulesFor(ask))
   }
 
   /** What the num_ctx policy makes of a request's own on the worker that it got. */
   numCtxFor(name: string, ask: Ask): NumCtxVerdict | undefined {
-    const row = this.#deps.rows.all().find(({ worker }) => worker.name === name)
-    if (row === undefined || ask.numCtx === undefined) return undefined
+    if (ask.numCtx === undefined) return undefined
+    const row = this.#deps.rows.byName(name)
+    if (row === undefined) return undefined
     const rules = this.rulesFor(ask)
     const facts = contextFactsOf(row, modelFactsOf(row.worker, ask.model), ask, rules)
     return judgeNumCtx(ask.numCtx, facts, rules.numCtxPolicy)
