@@ -24,7 +24,8 @@ export function sentAs(
 ): SentAs {
   const { facts, means } = request
   const warnings = [...request.identity.warnings, ...deps.warnings(worker, ask)]
-  const edits: BodyEdits = { model: modelFor(deps, request, worker) }
+  const model = modelFor(deps, request, worker)
+  const edits: BodyEdits = { model: model === undefined ? undefined : JSON.stringify(model) }
   if (facts.keepAlive !== undefined) {
     edits.keepAlive = governKeepAlive(deps.config().keep_alive, keepAliveNs(facts.keepAlive))
     if (edits.keepAlive !== undefined) warnings.push(`keep_alive became ${edits.keepAlive}`)
@@ -34,18 +35,17 @@ export function sentAs(
     edits.numCtx = String(numCtx.numCtx)
     if (numCtx.warning !== undefined) warnings.push(numCtx.warning)
   }
-  const sent = edits.model
   return {
     edits,
     warnings,
     rewriter: () =>
-      means === 'alias' && sent !== undefined
-        ? createModelRewriter(String(JSON.parse(sent)), facts.model)
+      means === 'alias' && model !== undefined
+        ? createModelRewriter(model, facts.model)
         : undefined,
   }
 }
 
-/** The worker's spelling as JSON; undefined where the client's own is sent. */
+/** The worker's spelling; undefined where the client's own is sent. */
 function modelFor(
   deps: InferenceDeps,
   { means, name, ctx }: InferenceRequest,
@@ -53,7 +53,5 @@ function modelFor(
 ): string | undefined {
   // The legacy route alone compares names with case (ollama-api.md T22).
   if (means === 'itself' && ctx.path !== '/api/embeddings') return undefined
-  const spelling = deps.spelling(worker, name.key)
-  if (spelling === undefined && means === 'itself') return undefined
-  return JSON.stringify(spelling ?? name.display)
+  return deps.spelling(worker, name.key) ?? (means === 'itself' ? undefined : name.display)
 }
