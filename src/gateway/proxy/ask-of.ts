@@ -6,10 +6,7 @@ import type { CapabilitiesConfig } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import { estimatePrompt, readNumCtx } from '../policy/context-guard.ts'
 import type { InferenceRequest } from './inference-deps.ts'
-import { estimateTokens } from './token-estimate.ts'
-
-/** Output tokens a request is taken to cost where its client named no bound. */
-const UNKNOWN_OUTPUT_TOKENS = 256
+import { estimateTokens, UNKNOWN_OUTPUT_TOKENS } from './token-estimate.ts'
 
 interface Around {
   failed: ReadonlyMap<string, string>

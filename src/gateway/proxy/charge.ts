@@ -3,11 +3,10 @@
 import { GatewayError } from '../errors.ts'
 import type { CreditLedger, Reservation } from '../policy/credits.ts'
 import type { InferenceRequest } from './inference-deps.ts'
-import { estimateTokens } from './token-estimate.ts'
+import { estimateTokens, UNKNOWN_OUTPUT_TOKENS } from './token-estimate.ts'
 
 /** Coding agents always ask for 32,000 tokens of output and rarely take a tenth of them. */
 const MAX_RESERVED_OUTPUT = 4096
-const UNKNOWN_OUTPUT = 256
 
 /** Throws GatewayError credits_spent. Undefined for what is no inference. `now`: wall clock. */
 export function chargeFor(
@@ -16,7 +15,7 @@ export function chargeFor(
   now: number,
 ): Reservation | undefined {
   if (facts.kind !== 'inference') return undefined
-  const output = Math.min(facts.outputTokens ?? UNKNOWN_OUTPUT, MAX_RESERVED_OUTPUT)
+  const output = Math.min(facts.outputTokens ?? UNKNOWN_OUTPUT_TOKENS, MAX_RESERVED_OUTPUT)
   const tokens = Math.max(1, estimateTokens(facts) + output)
   const { tenant, account } = identity
   const answer = ledger.reserve({ tenant, account }, tokens)
