@@ -2,8 +2,9 @@
 // changed in the code would leave an empty panel and an alert that never fires.
 
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { before, test } from 'node:test'
 import { emptyMetrics } from './support/metrics-docs.ts'
@@ -101,4 +102,44 @@ test('promtool takes the rules and the text of a scrape', async (t) => {
   const lines = (await metrics.render()).split('\n')
   const input = `${lines.filter((line) => line.includes('ollama_gateway_')).join('\n')}\n`
   execFileSync(promtool, ['check', 'metrics'], { input, stdio: 'pipe' })
+})
+
+/** One alert over twelve minutes in which each series counts up by so many a minute. */
+function firing(alert: string, series: Readonly<Record<string, number>>): boolean {
+  const folder = mkdtempSync(path.join(tmpdir(), 'ogw-alerts-'))
+  try {
+    const input = Object.entries(series).map(([name, step]) => ({
+      series: name,
+      values: `0+${step}x12`,
+    }))
+    const test = {
+      interval: '1m',
+      input_series: input,
+      alert_rule_test: [{ eval_time: '12m', alertname: alert, exp_alerts: [] }],
+    }
+    const file = path.join(folder, 'test.yml')
+    // JSON is YAML.
+    writeFileSync(file, JSON.stringify({ rule_files: [ALERTS], tests: [test] }))
+    const { status, stdout, stderr } = spawnSync(
+      findTool('promtool') ?? '',
+      ['test', 'rules', file],
+      { encoding: 'utf8' },
+    )
+    assert.ok(status === 0 || `${stdout}${stderr}`.includes('exp:[]'), `${stdout}${stderr}`)
+    return status !== 0
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+test('clients that ask for what is not there wake nobody, a fleet that fails does', (t) => {
+  if (!needsTool(t, 'promtool')) return
+  const requests = (outcome: string, status: string): string =>
+    `ollama_gateway_requests_total{instance="a",outcome="${outcome}",status="${status}"}`
+  const ok = { [requests('ok', '200')]: 10 }
+  const alert = 'OgwErrorRatioHigh'
+  assert.equal(firing(alert, { ...ok, [requests('failed', '404')]: 10 }), false)
+  assert.equal(firing(alert, { ...ok, [requests('failed', '503')]: 10 }), true)
+  assert.equal(firing(alert, { ...ok, [requests('broken', '200')]: 10 }), true)
+  assert.equal(firing(alert, ok), false)
 })
