@@ -59,7 +59,13 @@ export function parseFirst(text: string): GoValue {
   const reader = new Reader(text)
   reader.blank()
   if (reader.done) throw new GoJsonError('EOF')
-  return reader.value()
+  try {
+    return reader.value()
+  } catch (error) {
+    // Go stops at 10,000 levels. The stack ends some thousand sooner here, which is said alike.
+    if (error instanceof RangeError) throw reader.bad('exceeded max depth')
+    throw error
+  }
 }
 
 /** Go words a character as a rune literal. */
@@ -108,7 +114,7 @@ class Reader {
     if (char === 'f') return this.#literal('false', false)
     if (char === 'n') return this.#literal('null', null)
     if (char === '-' || isDigit(char)) return this.#number()
-    throw this.#bad('looking for beginning of value')
+    throw this.bad('looking for beginning of value')
   }
 
   #peek(): string {
@@ -117,7 +123,7 @@ class Reader {
     return char
   }
 
-  #bad(where: string): GoJsonError {
+  bad(where: string): GoJsonError {
     return new GoJsonError(`invalid character ${quoteRune(this.#peek())} ${where}`)
   }
 
@@ -131,10 +137,10 @@ class Reader {
     }
     for (;;) {
       this.blank()
-      if (this.#peek() !== '"') throw this.#bad('looking for beginning of object key string')
+      if (this.#peek() !== '"') throw this.bad('looking for beginning of object key string')
       const key = this.#string()
       this.blank()
-      if (this.#peek() !== ':') throw this.#bad('after object key')
+      if (this.#peek() !== ':') throw this.bad('after object key')
       this.#at += 1
       entries.push([key, this.value()])
       this.blank()
@@ -159,7 +165,7 @@ class Reader {
 
   #closes(end: string, where: string): boolean {
     const char = this.#peek()
-    if (char !== ',' && char !== end) throw this.#bad(where)
+    if (char !== ',' && char !== end) throw this.bad(where)
     this.#at += 1
     return char === end
   }
@@ -169,7 +175,7 @@ class Reader {
     let result = ''
     for (;;) {
       const char = this.#peek()
-      if (char < ' ') throw this.#bad('in string literal')
+      if (char < ' ') throw this.bad('in string literal')
       this.#at += 1
       if (char === '"') return result
       result += char === '\\' ? this.#escape() : char
@@ -179,13 +185,13 @@ class Reader {
   #escape(): string {
     const char = this.#peek()
     const simple = SIMPLE_ESCAPES[char]
-    if (simple === undefined && char !== 'u') throw this.#bad('in string escape code')
+    if (simple === undefined && char !== 'u') throw this.bad('in string escape code')
     this.#at += 1
     if (simple !== undefined) return simple
     let code = 0
     for (let digit = 0; digit < 4; digit += 1) {
       const hex = this.#peek()
-      if (!/^[\da-f]$/iu.test(hex)) throw this.#bad(String.raw`in \u hexadecimal character escape`)
+      if (!/^[\da-f]$/iu.test(hex)) throw this.bad(String.raw`in \u hexadecimal character escape`)
       code = code * 16 + Number.parseInt(hex, 16)
       this.#at += 1
     }
@@ -195,7 +201,7 @@ class Reader {
   #literal<T>(word: string, value: T): T {
     for (const expected of word) {
       if (this.#peek() !== expected) {
-        throw this.#bad(`in literal ${word} (expecting ${quoteRune(expected)})`)
+        throw this.bad(`in literal ${word} (expecting ${quoteRune(expected)})`)
       }
       this.#at += 1
     }
@@ -205,18 +211,18 @@ class Reader {
   #number(): number {
     const start = this.#at
     if (this.#text[this.#at] === '-') this.#at += 1
-    if (!isDigit(this.#peek())) throw this.#bad('in numeric literal')
+    if (!isDigit(this.#peek())) throw this.bad('in numeric literal')
     if (this.#text[this.#at] === '0') this.#at += 1
     else this.#digits()
     if (this.#text[this.#at] === '.') {
       this.#at += 1
-      if (!isDigit(this.#peek())) throw this.#bad('after decimal point in numeric literal')
+      if (!isDigit(this.#peek())) throw this.bad('after decimal point in numeric literal')
       this.#digits()
     }
     if (/^[eE]$/u.test(this.#text[this.#at] ?? '')) {
       this.#at += 1
       if (/^[+-]$/u.test(this.#peek())) this.#at += 1
-      if (!isDigit(this.#peek())) throw this.#bad('in exponent of numeric literal')
+      if (!isDigit(this.#peek())) throw this.bad('in exponent of numeric literal')
       this.#digits()
     }
     return Number(this.#text.slice(start, this.#at))

@@ -36,7 +36,8 @@ export async function serve(wire: Wire, req: IncomingMessage, res: ServerRespons
     const strikes = path.startsWith('/_sim/') ? noStrikes : strike(sim, seen)
     await answer(wire, { req, res, seen, body, strikes, signal: left, path })
   } catch (error) {
-    if (left.aborted || error instanceof Gone || req.destroyed) return
+    // A request whose body was read to its end is destroyed too: only `complete` tells them apart.
+    if (left.aborted || error instanceof Gone || !req.complete) return
     throw error
   }
 }

@@ -258,6 +258,32 @@ test('script: exact chunks of a body, split anywhere', async () => {
   assert.deepEqual(untilClose.chunks, ['abc'])
 })
 
+// What goes wrong in the simulation itself must be seen: a request that is never answered looks
+// like a worker that is busy, and the gateway waits for it as long as it may.
+test('a bug of the simulation ends the request, and nothing waits for it', async () => {
+  await using worker = await withFault({
+    kind: 'script',
+    headers: { 'x-bad': 'one\ntwo' }, // Node refuses to send it
+    chunks: ['x'],
+  })
+  const { status } = await chat(worker).answer
+  assert.equal(status, 500)
+})
+
+test('a body of nothing but brackets is refused as by Go, whatever its depth', async () => {
+  await using worker = await start()
+  for (const depth of [12_000, 200_000]) {
+    const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`
+    for (const path of ['/api/chat', '/v1/chat/completions', '/v1/messages', '/v1/responses']) {
+      const body = `{"model":"a:1b","x":${deep}}`
+      const answer = await fetch(`${worker.url}${path}`, { method: 'POST', body })
+      const text = await answer.text()
+      assert.equal(answer.status, 400, `${path} ${text}`)
+      assert.match(text, /invalid character '.' exceeded max depth/)
+    }
+  }
+})
+
 test('script that hangs or is cut at its end', async () => {
   await using hanging = await withFault({ kind: 'script', chunks: ['a'], end: 'hang' })
   const asked = chat(hanging)
