@@ -269,8 +269,13 @@ export class Attempt implements Dispatcher.DispatchHandler {
     } else client.answer(this.#status, headersOf(this.#headers), body)
   }
 
+  /** The worker has sent the first byte of an answer. */
+  #begun(): boolean {
+    return this.#phase === 'relaying' || this.#phase === 'holding'
+  }
+
   #failed(error: Error): void {
-    if (this.#phase === 'relaying' || this.#phase === 'holding') {
+    if (this.#begun()) {
       this.#finish({ kind: 'cut', detail: describe(error), error })
     } else if (this.#phase === 'error-body') {
       this.#fail({ cause: 'unreadable_error', status: this.#status })
@@ -282,7 +287,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   #silent(silence: Silence): void {
     const { silentMs } = silence
-    const begun = this.#phase === 'relaying' || this.#phase === 'holding'
+    const begun = this.#begun()
     if (silence.kind === 'timeout') {
       if (begun) this.#finish({ kind: 'timeout', silentMs })
       else this.#fail({ cause: 'timeout', silentMs })
@@ -294,7 +299,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   #abort(): void {
-    if (this.#phase === 'relaying' || this.#phase === 'holding') this.#finish({ kind: 'aborted' })
+    if (this.#begun()) this.#finish({ kind: 'aborted' })
     else this.#settle({ kind: 'aborted' })
   }
 
