@@ -25,14 +25,6 @@ const STYLE: Readonly<Record<Cell['state'], Style>> = {
   unknown: 'dim',
 }
 
-const WORD: Readonly<Record<Cell['state'], string>> = {
-  loaded: 'loaded',
-  installed: 'installed',
-  allowed: 'allowed',
-  blocked: 'blocked',
-  unknown: 'unknown',
-}
-
 const PENDING = '~'
 const CONFLICT = '!'
 
@@ -49,10 +41,10 @@ export function matrixCell(
   const count = running === 0 ? '' : running > 9 ? '+' : String(running)
   const style = styleOf(cell)
   if (layout.density === 'words') {
-    const parts = [glyph, WORD[cell.state], count === '' ? '' : `${count}▶`, flag]
+    const parts = [glyph, cell.state, count === '' ? '' : `${count}▶`, flag]
     const text = parts.filter((part) => part !== '').join(' ')
     if (width(text) <= room) return { text, style }
-    return { text: `${glyph}${count}${flag} ${WORD[cell.state]}`, style }
+    return { text: `${glyph}${count}${flag} ${cell.state}`, style }
   }
   const text = room < 3 && flag !== '' ? glyph + flag : glyph + count + flag
   return { text, style }
