@@ -4,7 +4,7 @@ import type { EffectiveContext } from '../../gateway/contract/schema/common.ts'
 import type { ModelRow, PullProgress } from '../../gateway/contract/schema/models.ts'
 import { type Cell, cell, foreign, type TableView } from './cell.ts'
 import { fit, sanitise } from './text.ts'
-import { age, bytes, contextSize, count, NONE, percent, rate } from './units.ts'
+import { age, bytes, contextSize, NONE, percent, rate } from './units.ts'
 
 export function presentModels(rows: readonly ModelRow[]): TableView {
   return {
@@ -25,7 +25,7 @@ export function presentModels(rows: readonly ModelRow[]): TableView {
       cell(bytes(row.size_bytes)),
       foreign(row.parameters),
       foreign(row.quantization),
-      cell(count(row.context_max)),
+      cell(contextSize(row.context_max)),
       row.capabilities === null ? cell('?', 'dim') : foreign(row.capabilities.join(',')),
       cell(`${row.copies.length}/${row.cells.length}`),
       cell(String(row.copies.filter(({ loaded }) => loaded).length)),
