@@ -4,6 +4,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { listen } from '../listen.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface OpsDeps {
@@ -38,18 +39,7 @@ export function createOpsServer(deps: OpsDeps): OpsServer {
   server.maxConnections = MAX_CONNECTIONS
 
   return {
-    listen({ host, port }) {
-      const { promise, resolve, reject } = Promise.withResolvers<AddressInfo>()
-      server.once('error', reject)
-      server.listen({ host, port }, () => {
-        server.off('error', reject)
-        const address = server.address()
-        // A string is the path of a pipe, which this server never listens on.
-        if (address === null || typeof address === 'string') reject(new Error('no TCP address'))
-        else resolve(address)
-      })
-      return promise
-    },
+    listen: (address) => listen(server, address),
     close() {
       const { promise, resolve } = Promise.withResolvers<void>()
       server.close(() => resolve())

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { NOBODY } from '../access/visitor.ts'
 import type { Clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
+import { listen } from '../listen.ts'
 import { sendFailure } from './answer.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { errorFormFor } from './error-form.ts'
@@ -139,19 +140,6 @@ function internalError(requestId: string, cause: unknown): GatewayError {
 }
 
 function ignoreSocketError(): void {}
-
-function listen(server: Server, { host, port }: { host: string; port: number }) {
-  const { promise, resolve, reject } = Promise.withResolvers<AddressInfo>()
-  server.once('error', reject)
-  server.listen({ host, port }, () => {
-    server.off('error', reject)
-    const address = server.address()
-    // A string is the path of a pipe, which this server never listens on.
-    if (address === null || typeof address === 'string') reject(new Error('no TCP address'))
-    else resolve(address)
-  })
-  return promise
-}
 
 interface Drain {
   readonly draining: boolean
