@@ -70,6 +70,39 @@ test('a key is made, used, listed and revoked', async () => {
   for (const secret of [key, plain.stdout.trim()]) assert.ok(!text.includes(secret))
 })
 
+test('explain --key says what that key would get', async () => {
+  await using rig = await startRig({
+    workers: [{ models: ['m:1b', 'n:1b'], tokens: 500, tokenMs: 20 }],
+    config: { tenants: [{ name: 'team', max_in_flight: 1 }] },
+  })
+  const made = await ogw(rig, 'keys', 'create', '--tenant', 'team', '--models', 'm:*', '--json')
+  const { id, key } = JSON.parse(made.stdout) as { id: string; key: string }
+  const explain = (model: string, key: string) => ogw(rig, 'explain', model, '--key', key)
+
+  assert.match((await explain('m:1b', id)).stdout, /^m:1b would run on node-1/)
+  const other = await explain('n:1b', id)
+  assert.equal(other.code, 0)
+  assert.match(other.stdout, /^n:1b would be refused: 403 .*not allowed for you by the model list/)
+  assert.match(other.stdout, /node-1/, 'its workers are shown all the same')
+
+  const leave = new AbortController()
+  const headers = { authorization: `Bearer ${key}` }
+  const running = await rig.post(
+    '/api/chat',
+    { model: 'm:1b', messages },
+    { headers, signal: leave.signal },
+  )
+  assert.match((await explain('m:1b', id)).stdout, /would wait for a slot/, 'max_in_flight')
+  leave.abort()
+  await running.text().catch(() => {}) // its client has left
+
+  const none = await explain('m:1b', 'k0')
+  assert.equal(none.code, 5)
+  assert.match(none.stderr, /no key with the id "k0"/)
+  await ogw(rig, 'keys', 'revoke', id)
+  assert.match((await explain('m:1b', id)).stdout, /would be refused: 401 .*is revoked/)
+})
+
 test('a tenant is made and set at run time, over the config', async () => {
   await using rig = await startRig({
     workers: [{ models: ['m:1b'] }],

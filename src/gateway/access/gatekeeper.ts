@@ -16,7 +16,7 @@ import type { ModelAccess, Scope, Visitor } from './visitor.ts'
 
 export interface GatekeeperDeps {
   clock: Clock
-  keys: Pick<KeysState, 'find'>
+  keys: Pick<KeysState, 'find' | 'list'>
   /** Tenants as they are in force. */
   config(): Pick<Config, 'auth' | 'tenants'>
   /** Every request needs a key. */
@@ -78,6 +78,12 @@ export class Gatekeeper {
     }
     if (judged !== undefined) this.#countRefused()
     throw new GatewayError({ code: 'unauthorized', detail: judged?.refused ?? NO_KEY })
+  }
+
+  /** Who a key lets in, by its id; undefined where nobody has made it. */
+  judgeId(id: string): Judged | undefined {
+    const key = this.#deps.keys.list().find((known) => known.id === id)
+    return key && this.#visitorOf(key)
   }
 
   #open(need: RouteNeed): Visitor {

@@ -132,7 +132,7 @@ export class Scheduler implements Admission {
   /** What would be decided now, every worker judged. Takes no slot and leaves no trace. */
   explain(ask: Ask): { decision: Decision; refusal: GatewayError | undefined } {
     const judgement = this.#decider.judgement(ask)
-    const outcome = outcomeOf(judgement.choice)
+    const outcome = outcomeOf(judgement.choice, this.#hasRoom(ask))
     const decision = this.#decider.decision(judgement, outcome, Infinity)
     return { decision, refusal: outcome === 'refused' ? refusalOf(judgement) : undefined }
   }
@@ -346,7 +346,7 @@ export class Scheduler implements Admission {
   }
 }
 
-function outcomeOf(choice: Choice): Decision['outcome'] {
-  if (choice.index >= 0) return 'granted'
+function outcomeOf(choice: Choice, hasRoom: boolean): Decision['outcome'] {
+  if (choice.index >= 0) return hasRoom ? 'granted' : 'queued'
   return isWorthWaiting(choice) ? 'queued' : 'refused'
 }

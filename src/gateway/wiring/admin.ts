@@ -4,24 +4,21 @@ import { hostname } from 'node:os'
 import { startAdmin } from '../admin/start.ts'
 import type { Admin } from '../admin/start.ts'
 import type { ModelActions } from '../admin/handlers/models.ts'
-import type { ExplainAnswer, ExplainQuestion } from '../admin/handlers/requests.ts'
 import { RequestBook } from '../admin/request-board.ts'
 import type { SnapshotSources } from '../admin/snapshot.ts'
-import type { Ask } from '../admission/ask.ts'
 import type { ConfigReload } from '../config/reload.ts'
 import type { StoragePaths } from '../config/storage-paths.ts'
 import { socketToServe } from '../contract/socket-path.ts'
-import { GatewayError } from '../errors.ts'
 import { loadOn, pullOn, removeOn, unloadOn } from '../fleet/worker-control.ts'
 import type { Worker } from '../fleet/worker.ts'
 import { noAuditLog, openAuditLog } from '../observe/audit-log.ts'
 import type { AuditLog } from '../observe/audit-log.ts'
 import type { EventRing } from '../observe/event-ring.ts'
 import type { Log } from '../observe/log.ts'
-import { resolveModel } from '../policy/resolve-model.ts'
 import { PlacementState } from '../state/placement-state.ts'
 import { WorkersState } from '../state/workers-state.ts'
 import type { AccessState } from './access.ts'
+import { explain, question } from './explain.ts'
 import type { GatewayParts } from './parts.ts'
 
 export interface OperatorState {
@@ -132,56 +129,10 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
       state: options.access.tenants,
       tenants: () => options.access.config().tenants,
     },
-    prefer: (model) => explain(parts, question(model)).decision.worker,
-    explain: (asked) => explain(parts, asked),
+    prefer: (model) => explain(options, question(model)).decision.worker,
+    explain: (asked) => explain(options, asked),
     onBug: (operation, error) => log.bug('admin.bug', error, { operation }),
   })
-}
-
-const question = (model: string): ExplainQuestion => ({
-  model,
-  tools: false,
-  vision: false,
-  contextTokens: undefined,
-  key: undefined,
-})
-
-/** A question is judged like a request that waits for nobody. */
-function explain(
-  { scheduler, clock, config }: GatewayParts,
-  asked: ExplainQuestion,
-): ExplainAnswer {
-  const parsed = resolveModel(config().aliases, asked.model)
-  if (!parsed.ok) throw new GatewayError({ code: 'invalid_request', detail: parsed.reason })
-  const now = clock.mono()
-  const ask: Ask = {
-    requestId: 'explain',
-    model: parsed.name,
-    needs: [
-      ...(asked.tools ? (['tools'] as const) : []),
-      ...(asked.vision ? (['vision'] as const) : []),
-    ],
-    contextTokens: asked.contextTokens,
-    numCtx: undefined,
-    cost: 1,
-    tenant: 'default',
-    actor: 'explain',
-    priority: 'interactive',
-    affinity: undefined,
-    keepsAlive: false,
-    waitUntil: now,
-    enteredAt: now,
-    failed: new Map(),
-  }
-  const { decision, refusal } = scheduler.explain(ask)
-  const { display, key, cloud } = parsed.name
-  return {
-    model: display,
-    askedModel: parsed.aliased ? asked.model : undefined,
-    localKey: cloud ? undefined : key,
-    decision,
-    refusal,
-  }
 }
 
 function modelActions({ clock, inventory }: GatewayParts): ModelActions {
