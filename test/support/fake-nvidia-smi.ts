@@ -34,6 +34,8 @@ export interface FakeNvidiaSmi extends Disposable {
   remove(): void
   /** How often it was started to read GPUs. */
   starts(): number
+  /** The process of each start. */
+  pids(): number[]
 }
 
 const SCRIPT = `#!/bin/sh
@@ -44,7 +46,7 @@ case "$1" in
     echo '  MIG 1g.10gb     Device  0: (UUID: MIG-cccccccc-0000-0000-0000-000000000000)'
     exit 0;;
 esac
-echo start >> "$here/starts"
+echo $$ >> "$here/starts"
 row0() { echo "0, GPU-aaaaaaaa-0000-0000-0000-000000000000, NVIDIA GeForce RTX 4090, $1"; }
 row1() { echo "1, GPU-bbbbbbbb-0000-0000-0000-000000000000, NVIDIA, Inc. X, $1"; }
 while :; do
@@ -89,11 +91,12 @@ export function fakeNvidiaSmi(mood: Mood): FakeNvidiaSmi {
       chmodSync(program, how === 'executable' ? 0o755 : 0o644)
     },
     remove: () => rmSync(program, { force: true }),
-    starts() {
+    starts: () => fake.pids().length,
+    pids() {
       try {
-        return readFileSync(path.join(folder, 'starts'), 'utf8').trim().split('\n').length
+        return readFileSync(path.join(folder, 'starts'), 'utf8').trim().split('\n').map(Number)
       } catch {
-        return 0 // never started
+        return [] // never started
       }
     },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),

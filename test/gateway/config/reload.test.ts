@@ -103,6 +103,23 @@ test('the same file again is no change, and whoever applies is not bothered', ()
   assert.deepEqual(applied, [])
 })
 
+test('a config that cannot be applied for a bug is not the running one', () => {
+  writeFileSync(file, config())
+  const loaded = loadConfigFile(file, {})
+  assert.ok(loaded.ok)
+  const apply = (): never => {
+    throw new TypeError('a bug')
+  }
+  const reload = new ConfigReload({ file, env: {}, now: () => 0, loaded, apply })
+  writeFileSync(file, config({}, ['node-2']))
+  assert.throws(() => reload.reload(), /a bug/)
+  assert.deepEqual(
+    reload.config.workers.map(({ name }) => name),
+    ['node-1'],
+  )
+  assert.equal(reload.drift().state, 'differs')
+})
+
 test('a dry run says what would happen and leaves no error behind', () => {
   const { reload, applied } = start()
   writeFileSync(file, config({}, ['node-2']))

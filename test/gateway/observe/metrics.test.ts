@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { combine, noReading } from '../../../src/gateway/fleet/telemetry/combine.ts'
+import { gaugeText } from '../../../src/gateway/observe/exposition.ts'
 import { createMetrics } from '../../../src/gateway/observe/metrics.ts'
 import type { Metrics, MetricsDeps } from '../../../src/gateway/observe/metrics.ts'
 import { createOpsServer } from '../../../src/gateway/observe/ops-server.ts'
@@ -79,6 +80,21 @@ test('a finished request is counted once, with its tokens and retries', async ()
     'ollama_gateway_queue_wait_seconds_bucket{le="1"} 0',
     'ollama_gateway_queue_wait_seconds_bucket{le="5"} 2',
   )
+})
+
+test('what is unknown or no number makes no sample', () => {
+  const text = gaugeText({
+    name: 'x',
+    help: 'H.',
+    labels: ['worker'],
+    samples: [
+      [['a'], undefined],
+      [['b'], Number.NaN],
+      [['c'], Number.POSITIVE_INFINITY],
+      [['d'], 0],
+    ],
+  })
+  assert.equal(text, '# HELP x H.\n# TYPE x gauge\nx{worker="d"} 0\n')
 })
 
 // B146: names come from clients; a series is for ever.

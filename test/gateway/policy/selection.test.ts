@@ -71,9 +71,11 @@ const gpu = (gpuUtilization: number) => (record: WorkerRecord) => {
 const unknownInventory = (record: WorkerRecord): void => {
   record.inventory = { state: 'unknown', error: undefined }
 }
-const running = (count: number) => (slots: WorkerSlots) => {
-  for (let i = 0; i < count; i += 1) slots.take('other:1', 0)
-}
+const running =
+  (count: number, model = 'other:1') =>
+  (slots: WorkerSlots) => {
+    for (let i = 0; i < count; i += 1) slots.take(model, 0)
+  }
 
 // One line per term: of two workers the second must win, and would not without that term.
 const wins: [
@@ -86,6 +88,7 @@ const wins: [
   ['the loaded one', {}, { worker: loaded }],
   ['loaded beats three in flight', {}, { worker: loaded, slots: running(3) }],
   ['fewer in flight', { slots: running(2) }, { slots: running(1) }],
+  ['fewer of the model in flight', { slots: running(1, 'm:1') }, { slots: running(1) }],
   ['the faster one', { worker: rated(20) }, { worker: rated(40) }],
   ['the one whose speed is known', {}, { worker: rated(5) }],
   ['the affine one', {}, {}, { affineTo: 'w1' }],

@@ -114,6 +114,14 @@ test('an answer with a length keeps it', async () => {
   assert.equal(answer?.bytes?.toString(), '{"done":true}  ')
 })
 
+test('what the worker’s own Connection names is not passed on', async () => {
+  const bytes =
+    'HTTP/1.1 200 OK\r\nconnection: close, X-Hop\r\nx-hop: 1\r\nx-kept: 1\r\ncontent-length: 2\r\n\r\n{}'
+  const { answer } = await play([{ do: 'send', bytes }])
+  assert.equal(answer?.headers['x-hop'], undefined)
+  assert.equal(answer?.headers['x-kept'], '1')
+})
+
 for (const streamed of [true, false]) {
   test(`headers and then a clean end are a failure before the first byte (${streamed})`, async () => {
     const { answer, result } = await play([head(), lastChunk], { streamed })

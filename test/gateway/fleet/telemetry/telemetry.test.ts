@@ -18,7 +18,11 @@ const PACE = { tickMs: 300, firstRowMs: 10_000, restartMs: 100, maxRestartMs: 40
 
 type Logged = Record<string, string | undefined>
 
-function rig(workers: readonly Record<string, unknown>[], env: Record<string, string> = {}) {
+function rig(
+  workers: readonly Record<string, unknown>[],
+  env: Record<string, string> = {},
+  nvidiaPace = PACE,
+) {
   const config = Config.parse({
     workers: workers.map((worker, index) => ({
       name: `w${index + 1}`,
@@ -38,7 +42,7 @@ function rig(workers: readonly Record<string, unknown>[], env: Record<string, st
     env,
     log: { event: (event, fields) => void log.push({ event, ...fields }) },
     pollMs: 100,
-    nvidiaPace: PACE,
+    nvidiaPace,
     readMemory: () => Promise.resolve({ usedBytes: 1024 * MIB, totalBytes: 4096 * MIB }),
     readAmd: () => Promise.resolve([]),
   })
@@ -143,6 +147,27 @@ for (const [mood, reason] of FAILURES) {
     assert.ok(host.log.length <= 4, JSON.stringify(host.log))
   })
 }
+
+/** False once the process is gone. */
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+test('one that hangs from its first moment is ended, told and tried again', async () => {
+  using smi = fakeNvidiaSmi('hang')
+  using host = rig([{ nvidia_smi: true }], smi.env, { ...PACE, firstRowMs: 1_000 })
+  const worker = host.worker('w1')
+  await eventually('the reason', () => /no row came in time/.test(worker.telemetryError ?? ''))
+  const [first] = smi.pids()
+  assert.ok(first !== undefined)
+  await eventually('its end', () => !lives(first))
+  smi.be('idle')
+  await eventually('figures', () => worker.telemetry?.gpuUtilization === 0)
+})
 
 test('one of two GPUs is lost: the other is kept, and it is said and told once', async () => {
   using smi = fakeNvidiaSmi('two')
