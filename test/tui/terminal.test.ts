@@ -151,6 +151,7 @@ suite('in tmux', () => {
   })
 })
 
+// B162: a pipe, a cron job or ssh without -t gets a sentence, not a stack.
 suite('without a terminal', () => {
   const run = (env: NodeJS.ProcessEnv = {}) =>
     spawnSync(OGW, ['tui'], {

@@ -13,7 +13,7 @@ function load(value: unknown, env: Record<string, string> = {}): LoadedConfig {
   return result
 }
 
-// Whoever shows a config shows it to others: in an issue, on a shared screen.
+// B170: whoever shows a config shows it to others: in an issue, on a shared screen.
 test('no secret is in the effective config, wherever it was written', () => {
   const loaded = load(
     {

@@ -64,6 +64,7 @@ test('a symbolic link to the document stays one', async () => {
   assert.deepEqual(JSON.parse(readFileSync(target, 'utf8')), doc('new'))
 })
 
+// B152: a folder that cannot be written, a full disk: the edit is refused, and nothing changes.
 describe('a disk call that fails', () => {
   for (const call of CALLS_OF_A_WRITE.slice(0, -1)) {
     // Nobody may act on a rule that a restart would forget: memory keeps what the disk keeps.

@@ -97,6 +97,7 @@ test('an override of a worker that is gone is kept, and holds again when the wor
   assert.equal(open().placed.get('w'), 'override a:1')
 })
 
+// B154: a dot is part of a name, and `__proto__` is one.
 test('names that are paths or prototypes elsewhere come back as they are', async () => {
   const names = ['gpu.lan', '__proto__', 'constructor', 'рабочий-1']
   const models = ['__proto__:x', 'a.b:1.5b', 'constructor:latest']

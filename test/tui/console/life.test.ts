@@ -143,6 +143,7 @@ test('the gateway dies: said at once, writes refused, cursor kept when it is bac
   rmSync(folder, { recursive: true, force: true })
 })
 
+// B169: old figures must not look live.
 test('a gateway that freezes is stale within seconds, and live again when it thaws', async () => {
   await using gateway = await startFakeGateway()
   await using console = startConsole(gateway.socket)

@@ -51,6 +51,7 @@ test('width of what is known', () => {
   for (const [text, cells] of cases) assert.equal(width(text), cells, text)
 })
 
+// B164: names of models and workers are of any script, and the table stays straight.
 test('fitted text has exactly the cells asked for, at every width and for both cuts', () => {
   for (const name of NAMES) {
     for (let cells = 1; cells <= 20; cells += 1) {
@@ -79,6 +80,7 @@ test('padding counts cells, not letters', () => {
   assert.equal(pad('longer', 3), 'longer')
 })
 
+// B166: a tag, an error or a user agent may try to write the clipboard or erase the screen.
 test('nothing in foreign text steers the terminal or hides', () => {
   const cases: [string, string][] = [
     ['plain:8b', 'plain:8b'],
