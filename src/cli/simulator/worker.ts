@@ -129,7 +129,7 @@ export async function startSimulatedWorker(options: WorkerOptions = {}): Promise
     onConnection: (id) => events.emit({ name: 'connection', at: clock.now(), detail: String(id) }),
     onRequest: (req, res) => dispatch(wire, req, res),
   })
-  const controls = wantsControl === true ? await startControl(sim) : undefined
+  const controls = wantsControl === true ? await startControl(sim, parts.listener) : undefined
   return handleOf(sim, parts.listener, controls)
 }
 
@@ -142,7 +142,7 @@ function failLoad(faults: Sim['faults'], model: string): string | undefined {
 
 function dispatch(wire: Wire, req: IncomingMessage, res: ServerResponse): void {
   if (req.url?.startsWith('/_sim/') === true) {
-    void answerControl(wire.sim, req, res)
+    void answerControl({ sim: wire.sim }, req, res)
     return
   }
   serve(wire, req, res).catch((error: unknown) => {
@@ -155,16 +155,29 @@ function dispatch(wire: Wire, req: IncomingMessage, res: ServerResponse): void {
   })
 }
 
-async function answerControl(sim: Sim, req: IncomingMessage, res: ServerResponse): Promise<void> {
+interface Controlled {
+  sim: Sim
+  /** Undefined on the worker's own connections: there a refusal cuts an answer that waits for it. */
+  settled?: () => Promise<void>
+}
+
+async function answerControl(
+  { sim, settled }: Controlled,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
   const chunks: Buffer[] = []
   for await (const chunk of req as AsyncIterable<Buffer>) chunks.push(chunk)
   const path = (req.url ?? '').split('?')[0] ?? ''
   const { status, body } = control(sim, req.method ?? 'GET', path, Buffer.concat(chunks).toString())
+  if (settled !== undefined) await settled()
   res.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`)
 }
 
-async function startControl(sim: Sim): Promise<Server> {
-  const server = createServer((req, res) => void answerControl(sim, req, res))
+/** Its answers come when the worker listens, or refuses, as it was told. */
+async function startControl(sim: Sim, listener: Listener): Promise<Server> {
+  const settled = (): Promise<void> => listener.settled()
+  const server = createServer((req, res) => void answerControl({ sim, settled }, req, res))
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   return server
 }
