@@ -142,11 +142,7 @@ export class Scheduler implements Admission {
     return this.#decider
   }
 
-  /** The newest decision made for a request, while it is kept. */
-  decisionOf(requestId: string): Decision | undefined {
-    return this.#memory.decisionsOf(requestId).at(-1)
-  }
-
+  /** The decisions made for a request while they are kept, the newest last. */
   decisionsOf(requestId: string): readonly Decision[] {
     return this.#memory.decisionsOf(requestId)
   }

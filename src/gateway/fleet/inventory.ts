@@ -88,11 +88,6 @@ export class InventoryReader {
     await Promise.all([this.#read(name, 'tags'), this.#read(name, 'loaded')])
   }
 
-  /** Reads what is loaded now: before deciding on a context, or to see a load begin. */
-  async readLoadedNow(name: string): Promise<void> {
-    await this.#read(name, 'loaded')
-  }
-
   /**
    * A model has answered: it is loaded now. Where that is news ps is read at once, because until
    * then the next requests would go and load it elsewhere.

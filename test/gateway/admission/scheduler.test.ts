@@ -585,7 +585,7 @@ test('equal workers take turns', async () => {
 test('decisions are kept by request, and explaining leaves no trace', async () => {
   const { scheduler, ask, clock } = schedulerRig([one, { name: 'w2', installed: [] }])
   const lease = await scheduler.request(ask('m:1', { requestId: 'known' }), live())
-  assert.equal(scheduler.decisionOf('known'), lease.decision)
+  assert.equal(scheduler.decisionsOf('known').at(-1), lease.decision)
   assert.equal(lease.decision.at, clock.mono(), 'of the clock that ages are taken from')
   assert.equal(lease.decision.outcome, 'granted')
   assert.equal(lease.decision.judged[1]?.stoppedBy, 'inventory')
@@ -594,7 +594,7 @@ test('decisions are kept by request, and explaining leaves no trace', async () =
   const { decision: explained } = scheduler.explain(ask('m:1', { requestId: 'unknown' }))
   assert.equal(explained.outcome, 'queued')
   assert.equal(explained.judged[0]?.stoppedBy, 'slots')
-  assert.equal(scheduler.decisionOf('unknown'), undefined)
+  assert.equal(scheduler.decisionsOf('unknown').at(-1), undefined)
   assert.equal(scheduler.inFlight('w1'), 1)
 })
 
