@@ -87,6 +87,12 @@ feature('responses', async (rig) => {
   const stream = await clientOf(rig).responses.create({ model: MODEL, input: 'x', stream: true })
   for await (const event of stream) types.push(event.type)
   assert.equal(types.at(-1), 'response.completed')
+  // As docs/clients/openai-sdk.md says: the helper wants an event that Ollama does not send before
+  // a thought. When a newer SDK reads it, the page can say less.
+  const ask = { model: MODEL, input: 'x' }
+  const helper = clientOf(rig).responses.stream({ ...ask, reasoning: { effort: 'none' } })
+  assert.equal((await helper.finalResponse()).status, 'completed')
+  await assert.rejects(clientOf(rig).responses.stream(ask).finalResponse(), /missing content/)
 })
 
 feature('models', async (rig) => {
