@@ -125,10 +125,6 @@ export class ClientStream {
     }
     writer.once('drain', done).once('close', done)
   }
-
-  get needsDrain(): boolean {
-    return this.#res.writableNeedDrain
-  }
 }
 
 function framed(size: string, chunk: Buffer): Buffer {
