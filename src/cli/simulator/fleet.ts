@@ -2,6 +2,7 @@
 // killed as a real machine would be.
 
 import { fork, spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -79,7 +80,9 @@ async function startAll(
       const file = join(folder, `node-${number}.json`)
       await writeFile(file, JSON.stringify(models))
       const child = forkWorker(options, file, number)
-      children.push(child)
+      // One that could not be started has no end to wait for; why it could not is thrown.
+      if (child.pid !== undefined) children.push(child)
+      await once(child, 'spawn')
       return { name: `node-${number}`, ...(await listening(child)) }
     })
     workers.push(...(await Promise.all(started)))

@@ -5,6 +5,9 @@ import assert from 'node:assert/strict'
 import { fork, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { afterEach, test } from 'node:test'
 import { demoInventories } from '../../../src/cli/simulator/demo-models.ts'
 import { startDemoFleet } from '../../../src/cli/simulator/fleet.ts'
@@ -147,4 +150,20 @@ test('the inventories of a fleet overlap, drift once, and are the same for one s
     assert.equal(small.length, workers)
     assert.ok(new Set(small.flat().map(({ name }) => name)).size <= models)
   }
+})
+
+test('a demo fleet that cannot be started says why and leaves nothing behind', async (t) => {
+  const { execPath } = process
+  const folder = mkdtempSync(path.join(tmpdir(), 'ogw-fleet-'))
+  const { TMPDIR } = process.env
+  t.after(() => {
+    process.execPath = execPath
+    if (TMPDIR === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = TMPDIR
+    rmSync(folder, { recursive: true })
+  })
+  process.execPath = path.join(folder, 'no-such-node')
+  process.env['TMPDIR'] = folder
+  await assert.rejects(startDemoFleet({ workers: 1, models: 2 }), /no-such-node ENOENT/)
+  assert.deepEqual(readdirSync(folder), [])
 })
