@@ -206,6 +206,8 @@ suite('loads, unloads and management', () => {
     }
     const read = await sent('/v1/chat/completions', 'zstd', zstdCompressSync(text))
     assert.equal(read.status, 200, await read.text())
+    const native = await sent('/api/chat', 'zstd', zstdCompressSync(text))
+    assert.equal(native.status, 415, await native.text())
   })
 })
 
