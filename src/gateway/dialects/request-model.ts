@@ -2,7 +2,7 @@
 // Everything else that is wrong with a body is left to the worker to word.
 
 import { GatewayError } from '../errors.ts'
-import { isRecord, type Fields } from './json-fields.ts'
+import type { Fields } from './json-fields.ts'
 
 /** Ollama's Go type for a route, which its error texts name. */
 const GO_TYPE: Readonly<Record<string, string>> = {
@@ -16,6 +16,12 @@ const GO_TYPE: Readonly<Record<string, string>> = {
   '/v1/responses': 'openai.ResponsesRequest',
   '/v1/messages': 'anthropic.MessagesRequest',
   '/v1/messages/count_tokens': 'anthropic.MessagesRequest',
+  '/api/show': 'api.ShowRequest',
+  '/api/pull': 'api.PullRequest',
+  '/api/push': 'api.PushRequest',
+  '/api/create': 'api.CreateRequest',
+  '/api/copy': 'api.CopyRequest',
+  '/api/delete': 'api.DeleteRequest',
 }
 
 /** Routes that look the empty name up, and so miss it with 404 instead of 400. */
@@ -38,13 +44,14 @@ export function requestModel(fields: Fields, path: string): string {
   throw invalid('model is required')
 }
 
-/** The body as an object; null is an empty one to Go. Throws Ollama's text for anything else. */
-export function objectBody(value: unknown, path: string): Readonly<Record<string, unknown>> {
-  if (value === null) return {}
-  if (isRecord(value)) return value
-  throw invalid(
-    `json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${goTypeOf(path)}`,
-  )
+/** What Ollama says to JSON that is no object. `null` is one to Go, and lacks the model. */
+export function noObjectBody(
+  type: 'array' | 'string' | 'number' | 'bool' | 'null',
+  path: string,
+): GatewayError {
+  return type === 'null'
+    ? invalid('model is required')
+    : invalid(`json: cannot unmarshal ${type} into Go value of type ${goTypeOf(path)}`)
 }
 
 /** What Ollama says to no body at all: its middlewares and its native handlers differ. */

@@ -5,6 +5,7 @@
 
 import type { BodySpans, Span } from '../dialects/dialect.ts'
 import { foldKey } from '../dialects/json-fields.ts'
+import { emptyBody, noObjectBody } from '../dialects/request-model.ts'
 import { GatewayError } from '../errors.ts'
 
 const QUOTE = 0x22
@@ -20,10 +21,10 @@ const CLOSE_ARRAY = 0x5d
 const NEAR_BYTES = 48
 
 /** Throws GatewayError invalid_request, in Ollama's wording where it has one. */
-export function scanBody(body: Buffer): BodySpans {
+export function scanBody(body: Buffer, path: string): BodySpans {
   const start = skipBlank(body, hasByteOrderMark(body) ? 3 : 0)
-  if (start >= body.length) throw invalid('missing request body')
-  if (body[start] !== OPEN_OBJECT) throw invalid(notAnObject(body, start))
+  if (start >= body.length) throw emptyBody(path)
+  if (body[start] !== OPEN_OBJECT) throw notAnObject(body, start, path)
 
   const spans: BodySpans = {
     whole: { start, end: start },
@@ -162,12 +163,15 @@ const endsScalar = (byte: number | undefined): boolean =>
 const hasByteOrderMark = (body: Buffer): boolean =>
   body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf
 
-function notAnObject(body: Buffer, start: number): string {
-  const first = String.fromCharCode(body[start] ?? 0)
-  if (first === '[') return 'json: cannot unmarshal array into a request object'
-  if (first === '"') return 'json: cannot unmarshal string into a request object'
-  if (/[-0-9]/.test(first)) return 'json: cannot unmarshal number into a request object'
-  return `invalid character ${quoted(first)} looking for beginning of value (at byte ${start})`
+/** The first letter tells the type; whether the rest of such a body is JSON does not matter. */
+function notAnObject(body: Buffer, start: number, path: string): GatewayError {
+  const text = body.toString('latin1', start, start + 5)
+  if (text.startsWith('[')) return noObjectBody('array', path)
+  if (text.startsWith('"')) return noObjectBody('string', path)
+  if (/^[-0-9]/.test(text)) return noObjectBody('number', path)
+  if (/^(?:true|false)/.test(text)) return noObjectBody('bool', path)
+  if (text.startsWith('null')) return noObjectBody('null', path)
+  return invalidCharacter(body, start, 'looking for beginning of value')
 }
 
 function invalidCharacter(body: Buffer, at: number, where: string): GatewayError {

@@ -63,7 +63,7 @@ function tellAll({ deps, ctx, targets }: Managing, name: ManagementRoute): void 
 async function passOrder(managing: Managing, name: ManagementRoute): Promise<void> {
   const { deps, ctx, targets } = managing
   const bytes = await deps.readBytes(ctx)
-  permitManagement(name, parseObject(bytes), { visitor: ctx.visitor, targets })
+  permitManagement(name, parseObject(bytes, ctx.path), { visitor: ctx.visitor, targets })
   for (const [index, worker] of targets.entries()) {
     await using answer = await send(managing, worker, bytes)
     const isLast = index === targets.length - 1

@@ -13,13 +13,13 @@ export interface ParsedBody {
 
 /** Throws GatewayError invalid_request (or what the dialect says of a missing model). */
 export function parseBody(bytes: Buffer, dialect: Dialect, path: string): ParsedBody {
-  const spans = scanBody(bytes)
+  const spans = scanBody(bytes, path)
   return { facts: dialect.read(objectAt(bytes, spans.whole), path), spans }
 }
 
 /** The body's first JSON value, an object. */
-export function parseObject(bytes: Buffer): JsonRecord {
-  return objectAt(bytes, scanBody(bytes).whole)
+export function parseObject(bytes: Buffer, path: string): JsonRecord {
+  return objectAt(bytes, scanBody(bytes, path).whole)
 }
 
 function objectAt(bytes: Buffer, { start, end }: Span): JsonRecord {

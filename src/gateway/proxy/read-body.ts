@@ -51,7 +51,7 @@ export async function readJsonBody(
   const sent = await readBytes(reader, ctx)
   const bytes = await decoded(sent, ctx.req.headers['content-encoding'], ctx.path)
   if (bytes.length === 0) throw emptyBody(ctx.path)
-  return parseObject(bytes)
+  return parseObject(bytes, ctx.path)
 }
 
 /** The whole body as sent. The length that was announced is judged before a byte is read. */

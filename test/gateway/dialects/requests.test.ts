@@ -5,8 +5,9 @@ import test from 'node:test'
 
 import type { RequestFacts } from '../../../src/gateway/dialects/dialect.ts'
 import { dialectFor } from '../../../src/gateway/dialects/dialects.ts'
-import { emptyBody, objectBody } from '../../../src/gateway/dialects/request-model.ts'
+import { emptyBody } from '../../../src/gateway/dialects/request-model.ts'
 import { GatewayError } from '../../../src/gateway/errors.ts'
+import { parseBody } from '../../../src/gateway/proxy/parse-body.ts'
 
 const TOOL = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } }
 const USER = { role: 'user', content: 'hello' }
@@ -15,7 +16,7 @@ const PNG = 'iVBORw0KGgo='
 function read(path: string, body: unknown): RequestFacts {
   const dialect = dialectFor(path)
   assert.ok(dialect, `${path} is an inference route`)
-  return dialect.read(objectBody(body, path), path)
+  return parseBody(Buffer.from(JSON.stringify(body)), dialect, path).facts
 }
 
 type Row = [path: string, body: Record<string, unknown>, facts: Partial<RequestFacts>]

@@ -68,7 +68,7 @@ const found: {
 for (const { name, body, whole, ...values } of found) {
   test(`scan: ${name}`, () => {
     const bytes = Buffer.from(body)
-    const spans = scanBody(bytes)
+    const spans = scanBody(bytes, '/api/chat')
     assert.equal(textOf(bytes, spans.whole), whole ?? body)
     assert.equal(textOf(bytes, spans.model), values.model)
     assert.equal(textOf(bytes, spans.keepAlive), values.keepAlive)
@@ -82,9 +82,12 @@ const refused: [name: string, body: string, message: RegExp][] = [
   ['a cut string', '{"model":"a', /^unexpected EOF$/],
   ['a cut object', '{"model":"a"', /^unexpected EOF$/],
   ['a cut nested value', '{"a":[{"b":1}', /^unexpected EOF$/],
-  ['an array', '[1]', /cannot unmarshal array/],
-  ['a number', '12', /cannot unmarshal number/],
-  ['a string', '"x"', /cannot unmarshal string/],
+  ['an array', '[1]', /^json: cannot unmarshal array into Go value of type api\.ChatRequest$/],
+  ['a number', '12', /^json: cannot unmarshal number into Go value of type api\.ChatRequest$/],
+  ['a string', '"x"', /^json: cannot unmarshal string into Go value of type api\.ChatRequest$/],
+  ['a truth', 'true', /^json: cannot unmarshal bool into Go value of type api\.ChatRequest$/],
+  ['null', 'null', /^model is required$/],
+  ['half a word', 'tru', /^invalid character 't' looking for beginning of value/],
   ['no JSON', 'hello', /^invalid character 'h' looking for beginning of value \(at byte 0\)$/],
   ['a bare key', '{model:1}', /^invalid character 'm' looking for beginning of object key/],
   ['a missing colon', '{"a" 1}', /^invalid character '1' after object key \(at byte 5\)$/],
@@ -105,7 +108,7 @@ const refused: [name: string, body: string, message: RegExp][] = [
 for (const [name, body, message] of refused) {
   test(`scan refuses ${name}`, () => {
     assert.throws(
-      () => scanBody(Buffer.from(body)),
+      () => scanBody(Buffer.from(body), '/api/chat'),
       (error: unknown) => {
         assert.ok(error instanceof GatewayError)
         assert.equal(error.status, 400)
@@ -121,7 +124,7 @@ test('edits replace the named values and nothing else', () => {
   const text =
     '{ "options":{"num_ctx":1 ,"seed":2},"model" : "A", "keep_alive":-1,"x_new":{"a":[1]}} junk'
   const body = Buffer.from(text)
-  const spans = scanBody(body)
+  const spans = scanBody(body, '/api/chat')
   const edited = (edits: Parameters<typeof bodyPieces>[2]): string =>
     Buffer.concat(bodyPieces(body, spans, edits)).toString()
   const whole = text.slice(0, text.lastIndexOf(' junk'))
@@ -135,7 +138,7 @@ test('edits replace the named values and nothing else', () => {
 
 test('a body that needs no edit is not copied', () => {
   const body = Buffer.from('{"model":"a"}')
-  const [piece] = bodyPieces(body, scanBody(body), {})
+  const [piece] = bodyPieces(body, scanBody(body, '/api/chat'), {})
   assert.equal(piece?.buffer, body.buffer)
 })
 
@@ -174,7 +177,7 @@ test('random documents: the scanner agrees with JSON.parse', () => {
       options: { x: value(1), num_ctx: random(9) },
     }
     const body = Buffer.from(JSON.stringify(document, undefined, random(3)))
-    const spans = scanBody(body)
+    const spans = scanBody(body, '/api/chat')
     assert.deepEqual(JSON.parse(textOf(body, spans.model) ?? 'null'), document.model)
     assert.equal(textOf(body, spans.numCtx), String(document.options.num_ctx))
     assert.equal(spans.whole.end, body.length)
