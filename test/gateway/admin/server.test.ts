@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { suite, test } from 'node:test'
 import { VERSION } from '../../../src/gateway/contract/version.ts'
+import { TooManyKeys } from '../../../src/gateway/state/keys-state.ts'
 import { startAdminRig } from '../../support/admin-rig.ts'
 import { until } from '../../support/until.ts'
 
@@ -108,6 +109,14 @@ test('a bug is a 500 that tells nothing, and the gateway lives on', async () => 
   assert.doesNotMatch(message, /secret/)
   assert.match(String(rig.bugs[0]), /secret detail/)
   assert.equal((await raw(rig.socket, 'GET /v1/health')).status, 200)
+})
+
+test('a full list of keys is refused with its reason, and is no bug', async () => {
+  await using rig = await startAdminRig()
+  rig.keys.create = () => Promise.reject(new TooManyKeys('there are 100000 keys already'))
+  const made = await raw(rig.socket, 'POST /v1/keys/create', '{"tenant":"default"}')
+  assert.deepEqual([made.code, made.message], ['refused', 'there are 100000 keys already'])
+  assert.deepEqual(rig.bugs, [])
 })
 
 suite('models', () => {

@@ -9,7 +9,7 @@ import { AdminError } from '../../contract/faults.ts'
 import type { KeyRow } from '../../contract/schema/access.ts'
 import type { ParsedInputOf } from '../../contract/schema.ts'
 import type { EventRing } from '../../observe/event-ring.ts'
-import { isUsable } from '../../state/keys-state.ts'
+import { isUsable, TooManyKeys } from '../../state/keys-state.ts'
 import type { KeyDraft, KeysState, StoredKey } from '../../state/keys-state.ts'
 import { plainTenant, sameName, tenantProblem } from '../../state/tenants-state.ts'
 import type { Caller, Handlers } from '../handlers.ts'
@@ -31,7 +31,7 @@ export function keysHandlers(deps: KeysHandlerDeps): Pick<Handlers, Name> {
     async 'keys.create'(input, caller) {
       const draft = draftOf(deps, input, caller)
       if (input.dry_run === true) return { id: '', key: '', ...grantOf(draft) }
-      const { key, stored } = await keys.create(draft)
+      const { key, stored } = await keys.create(draft).catch(tellFull)
       noteMade(deps, caller, stored)
       return { id: stored.id, key, ...grantOf(stored) }
     },
@@ -43,12 +43,17 @@ export function keysHandlers(deps: KeysHandlerDeps): Pick<Handlers, Name> {
         throw new AdminError({ code: 'invalid_input', message })
       }
       if (input.dry_run === true) return keyRow(trialOf(draft, publicKey), clock.now())
-      const stored = await keys.addEd25519(publicKey, draft)
+      const stored = await keys.addEd25519(publicKey, draft).catch(tellFull)
       noteMade(deps, caller, stored)
       return keyRow(stored, clock.now())
     },
     'keys.revoke': (input, caller) => revoke(deps, input, caller),
   }
+}
+
+function tellFull(error: unknown): never {
+  if (!(error instanceof TooManyKeys)) throw error
+  throw new AdminError({ code: 'refused', message: error.message }, { cause: error })
 }
 
 async function revoke(
