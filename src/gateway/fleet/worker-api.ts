@@ -50,18 +50,26 @@ export type WorkerAnswer =
 
 /** Makes the call. No redirect is followed. A failure is a value: it is what a probe asks about. */
 export async function callWorker(clock: Clock, target: Target, call: Call): Promise<WorkerAnswer> {
-  const late = new AbortController()
-  const timer = clock.after(call.timeoutMs, () => late.abort())
-  const signal = call.signal ? AbortSignal.any([late.signal, call.signal]) : late.signal
+  const ended = new AbortController()
+  let late = false
+  const timer = clock.after(call.timeoutMs, () => {
+    late = true
+    ended.abort()
+  })
+  const giveUp = (): void => ended.abort()
+  if (call.signal?.aborted === true) giveUp()
+  // A signal made of several is kept with its listeners, and with their sockets, until it aborts:
+  // this one listener is taken back, and those of the connection are on a signal that goes with it.
+  call.signal?.addEventListener('abort', giveUp, { once: true })
   try {
-    return await exchange(target, call, signal)
+    return await exchange(target, call, ended.signal)
   } catch (error) {
-    if (late.signal.aborted)
-      return { ok: false, error: `no answer within ${Math.round(call.timeoutMs)} ms` }
+    if (late) return { ok: false, error: `no answer within ${Math.round(call.timeoutMs)} ms` }
     if (call.signal?.aborted === true) return { ok: false, error: 'the call was given up' }
     return { ok: false, error: describeFault(error) }
   } finally {
     timer.cancel()
+    call.signal?.removeEventListener('abort', giveUp)
   }
 }
 
