@@ -6,6 +6,7 @@ import type { Decision } from '../admission/ask.ts'
 import type { Clock } from '../clock.ts'
 import type { RequestRecord } from '../observe/request-record.ts'
 import { parseModelName } from '../policy/model-name.ts'
+import { HourCounts } from './hour-counts.ts'
 import type { Demand, RequestBoard, TrackedRequest, TrafficRates } from './sources.ts'
 
 /** A request that is being handled, as the proxy knows it. */
@@ -37,9 +38,6 @@ export interface ActiveList {
 const RECENT_MS = 60_000
 /** Ended requests that can still be looked up. */
 const ENDED_KEPT = 1_000
-const MINUTES = 60
-/** Models that are told apart within one minute; names come from strangers. */
-const MODELS_PER_MINUTE = 2_000
 
 interface Second {
   at: number
@@ -52,7 +50,7 @@ export class RequestBook implements RequestBoard, Demand {
   readonly #clock: Clock
   readonly #active: ActiveList
   readonly #decisionsOf: (id: string) => readonly Decision[]
-  readonly #minutes = new Map<number, Map<string, number>>()
+  readonly #models: HourCounts
   /** Rows are made when somebody looks, not for each request that ends. */
   #ended: { record: RequestRecord; at: number }[] = []
   #seconds: Second[] = []
@@ -60,6 +58,7 @@ export class RequestBook implements RequestBoard, Demand {
   /** `decisionsOf` is the scheduler's memory, which is bounded. */
   constructor(clock: Clock, active: ActiveList, decisionsOf: (id: string) => readonly Decision[]) {
     this.#clock = clock
+    this.#models = new HourCounts(clock)
     this.#active = active
     this.#decisionsOf = decisionsOf
   }
@@ -69,7 +68,7 @@ export class RequestBook implements RequestBoard, Demand {
     this.#ended.push({ record, at: this.#clock.mono() })
     if (this.#ended.length >= 2 * ENDED_KEPT) this.#ended = this.#ended.slice(-ENDED_KEPT)
     this.#countSecond(record)
-    this.#countMinute(record.model)
+    if (record.model !== '') this.#models.add(record.model)
   }
 
   list(): readonly TrackedRequest[] {
@@ -94,13 +93,7 @@ export class RequestBook implements RequestBoard, Demand {
   }
 
   lastHour(): ReadonlyMap<string, number> {
-    const first = this.#minute() - MINUTES
-    const sum = new Map<string, number>()
-    for (const [minute, models] of this.#minutes) {
-      if (minute <= first) this.#minutes.delete(minute)
-      else for (const [key, count] of models) sum.set(key, (sum.get(key) ?? 0) + count)
-    }
-    return sum
+    return this.#models.sums()
   }
 
   traffic(): TrafficRates {
@@ -193,20 +186,6 @@ export class RequestBook implements RequestBoard, Demand {
     second.requests += 1
     second.tokens += outputTokens
     if (outcome === 'failed' || outcome === 'broken') second.errors += 1
-  }
-
-  #countMinute(model: string): void {
-    if (model === '') return
-    const minute = this.#minute()
-    const counts = this.#minutes.get(minute) ?? new Map<string, number>()
-    this.#minutes.set(minute, counts)
-    if (!counts.has(model) && counts.size >= MODELS_PER_MINUTE) return
-    counts.set(model, (counts.get(model) ?? 0) + 1)
-    this.#minutes.delete(minute - MINUTES)
-  }
-
-  #minute(): number {
-    return Math.floor(this.#clock.mono() / 60_000)
   }
 }
 
