@@ -148,7 +148,10 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
   placeAndDrain(operators)
   const state: GatewayState = { draining: false, ready: false }
   const metrics = makeMetrics(parts, { version, reload, draining: () => state.draining })
-  const book = (record: RequestRecord): void => operators.book.done(record)
+  const book = (record: RequestRecord): void => {
+    operators.book.done(record)
+    operators.tenantBook.done(record)
+  }
   const endpoint = (): string | null => reload.config.otel.endpoint
   const traces = new TraceSink({ clock, log, version, env, endpoint })
   const sinks = [requestLog(log), metrics.book, book, traces.book, access.book]

@@ -8,6 +8,8 @@ import type { ModelActions } from '../../src/gateway/admin/handlers/models.ts'
 import { RequestBook } from '../../src/gateway/admin/request-board.ts'
 import type { ActiveView } from '../../src/gateway/admin/request-board.ts'
 import type { SnapshotSources } from '../../src/gateway/admin/snapshot.ts'
+import { TenantBoard } from '../../src/gateway/admin/tenant-board.ts'
+import { TenantBook } from '../../src/gateway/admin/tenant-book.ts'
 import { startAdmin } from '../../src/gateway/admin/start.ts'
 import type { Admin, AdminDeps } from '../../src/gateway/admin/start.ts'
 import type { Decision } from '../../src/gateway/admission/ask.ts'
@@ -63,6 +65,8 @@ export interface AdminRig extends AsyncDisposable {
   readonly probed: string[]
   readonly bugs: unknown[]
   readonly book: RequestBook
+  readonly tenantBook: TenantBook
+  readonly credits: CreditsState
   /** A client of another operator. */
   clientOf(actor: string): AdminClient
   /** Stops it and keeps its folder, as a restart does. */
@@ -153,6 +157,7 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
     },
     () => [DECISION],
   )
+  const tenantBook = new TenantBook(clock, { list: () => active })
   const socket = path.join(dir, 'admin.sock')
   const sources: SnapshotSources = {
     clock,
@@ -179,6 +184,16 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
     demand: book,
     placement,
     workers: drains,
+    tenants: new TenantBoard({
+      clock,
+      keys,
+      state: tenants,
+      credits,
+      tenants: () => tenants.effective(reload.config.tenants),
+      configured: () => reload.config.tenants,
+      book: tenantBook,
+      keyUsedAt: () => undefined,
+    }),
     reload,
     events,
     audit: openAuditLog({ file: paths.audit_file ?? '', maxBytes: 1_000_000, keep: 2 }, clock),
@@ -234,6 +249,8 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
     probed,
     bugs,
     book,
+    tenantBook,
+    credits,
     clientOf,
     stop,
     async [Symbol.asyncDispose]() {

@@ -9,6 +9,10 @@ interface ActorFlag {
   actor?: string
 }
 
+interface GrantFlags extends ActorFlag {
+  takeBack?: boolean
+}
+
 export function creditsCommand(context: CliContext): Command {
   const credits = new Command('credits').description('see, grant and reset credits')
   credits.addCommand(showCommand(context))
@@ -39,11 +43,20 @@ function grantCommand(context: CliContext): Command {
     .argument('<tenant>', 'its name')
     .argument('<tokens>', 'how many', wholeNumber)
     .option('--actor <actor>', 'to one of its actors, as in `ogw credits show`')
-    .action(async (tenant: string, tokens: number, flags: ActorFlag) => {
-      const row = await context.admin().call('credits.grant', { tenant, tokens, ...actorOf(flags) })
+    .option('--take-back', 'take so many of those granted in this window back')
+    .action(async (tenant: string, tokens: number, flags: GrantFlags) => {
+      const row = await context.admin().call('credits.grant', {
+        tenant,
+        tokens,
+        ...actorOf(flags),
+        ...(flags.takeBack === true && { take_back: true }),
+      })
       context.print(row, () => presentCredits([row]))
     })
-  return addExamples(grant, [['ogw credits grant team 500000', 'until the window ends']])
+  return addExamples(grant, [
+    ['ogw credits grant team 500000', 'until the window ends'],
+    ['ogw credits grant team 500000 --take-back', 'it was too much'],
+  ])
 }
 
 function resetCommand(context: CliContext): Command {

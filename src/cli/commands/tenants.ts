@@ -6,6 +6,17 @@ import type { CliContext } from '../context.ts'
 import { addExamples, collect, wholeNumber } from '../options.ts'
 import { renderFacts } from '../table.ts'
 
+const FIELDS = [
+  'weight',
+  'max_in_flight',
+  'credits',
+  'actor_credits',
+  'credit_window',
+  'allowed_models',
+  'denied_models',
+  'priority',
+] as const
+
 interface SetFlags {
   weight?: number
   maxInFlight?: number
@@ -15,6 +26,7 @@ interface SetFlags {
   models?: string[]
   denyModels?: string[]
   priority?: 'interactive' | 'background'
+  unset?: (typeof FIELDS)[number][]
   dryRun?: boolean
 }
 
@@ -61,6 +73,7 @@ function setCommand(context: CliContext): Command {
     .addOption(
       new Option('--priority <class>', 'of its requests').choices(['interactive', 'background']),
     )
+    .addOption(new Option('--unset <field...>', 'what the config says holds again').choices(FIELDS))
     .option('-n, --dry-run', 'say what would change and change nothing')
     .action(async (tenant: string, flags: SetFlags) => {
       const row = await context.admin().call('tenants.set', { tenant, ...fieldsOf(flags) })
@@ -69,6 +82,7 @@ function setCommand(context: CliContext): Command {
   return addExamples(set, [
     ['ogw tenants set team --credits 1000000', 'tokens a day'],
     ['ogw tenants set team --credits 0', 'no limit'],
+    ['ogw tenants set team --unset credits', 'what the config says'],
     ['ogw tenants set batch --priority background', 'behind everybody else, but never for ever'],
   ])
 }
@@ -83,6 +97,7 @@ function fieldsOf(flags: SetFlags) {
     ...(flags.models !== undefined && { allowed_models: flags.models }),
     ...(flags.denyModels !== undefined && { denied_models: flags.denyModels }),
     ...(flags.priority !== undefined && { priority: flags.priority }),
+    ...(flags.unset !== undefined && { unset: flags.unset }),
     ...(flags.dryRun === true && { dry_run: true }),
   }
 }

@@ -55,6 +55,8 @@ export class Gatekeeper {
   #visitors = new WeakMap<StoredKey, Visitor>()
   #tenants = new Map<string, Config['tenants'][number]>()
   #tenantModels = new Map<string, ModelAccess>()
+  /** Wall clock by id. Kept in memory: a file would be written with every request. */
+  readonly #usedAt = new Map<string, number>()
   #refused = 0
   #toldAt = Number.NEGATIVE_INFINITY
 
@@ -68,7 +70,10 @@ export class Gatekeeper {
     const judged = this.#judge(asking)
     if (judged !== undefined && 'visitor' in judged) {
       const { visitor } = judged
-      if (holds(visitor.scope, need.scope)) return visitor
+      if (holds(visitor.scope, need.scope)) {
+        if (visitor.keyId !== undefined) this.#usedAt.set(visitor.keyId, this.#deps.clock.now())
+        return visitor
+      }
       const detail = `key ${visitor.keyId} has the scope "${visitor.scope}"; this needs "${need.scope}"`
       throw new GatewayError({ code: 'forbidden', detail })
     }
@@ -84,6 +89,11 @@ export class Gatekeeper {
   judgeId(id: string): Judged | undefined {
     const key = this.#deps.keys.list().find((known) => known.id === id)
     return key && this.#visitorOf(key)
+  }
+
+  /** When a key last let somebody in; undefined = not since the start. Wall clock. */
+  keyUsedAt(id: string): number | undefined {
+    return this.#usedAt.get(id)
   }
 
   #open(need: RouteNeed): Visitor {

@@ -19,9 +19,9 @@ const MODELS_SHARE = 0.05
 /** Names of rows that are gone; a reader that is further behind gets a whole snapshot. */
 const MAX_GONE = 10_000
 
-type Collection = 'workers' | 'models' | 'requests'
-type Section = 'gateway' | 'traffic' | 'placement'
-type Row = Snapshot[Collection][number]
+type Collection = 'workers' | 'models' | 'requests' | 'tenants'
+type Section = 'gateway' | 'traffic' | 'placement' | 'access'
+type Row = NonNullable<Snapshot[Collection]>[number]
 
 interface Kept {
   value: unknown
@@ -44,6 +44,7 @@ export class Feed {
     workers: newTable(),
     models: newTable(),
     requests: newTable(),
+    tenants: newTable(),
   }
   #version = 0
   /** Below it, names of rows that are gone were forgotten. */
@@ -116,6 +117,8 @@ export class Feed {
     this.#keepSection('placement', placementSection(sources))
     this.#keepRows('workers', workersSection(sources))
     this.#keepRows('requests', requestsSection(sources))
+    this.#keepSection('access', sources.tenants.revisions())
+    this.#keepRows('tenants', sources.tenants.lines())
     const startedAt = this.#clock.mono()
     if (!all && startedAt < this.#modelsDueAt) return
     this.#keepRows('models', modelsSection(sources))
@@ -185,6 +188,6 @@ export class Feed {
 }
 
 function nameOf(row: Row): string {
-  if ('index' in row) return row.name
-  return 'id' in row ? row.id : row.model
+  if ('id' in row) return row.id
+  return 'model' in row ? row.model : row.name
 }

@@ -17,6 +17,7 @@ import { requestRow } from './rows/requests.ts'
 import { rulesOf, workerRow } from './rows/workers.ts'
 import type { Demand, FleetView, RequestBoard } from './sources.ts'
 import type { ContextView, SlotView, TrafficRates } from './sources.ts'
+import type { TenantBoard } from './tenant-board.ts'
 
 /** What does not change while the process lives. */
 export interface GatewayFacts {
@@ -42,6 +43,7 @@ export interface SnapshotSources {
   demand: Demand
   placement: PlacementState
   workers: WorkersState
+  tenants: TenantBoard
   reload: ConfigReload
   events: EventRing
   audit: AuditLog
@@ -60,6 +62,8 @@ export function makeSnapshot(sources: SnapshotSources): Snapshot {
     workers: workersSection(sources),
     models: modelsSection(sources),
     requests: requestsSection(sources),
+    access: sources.tenants.revisions(),
+    tenants: sources.tenants.lines(),
     events: sources.events.after(0, EVENTS_KEPT),
   }
 }

@@ -10,6 +10,7 @@ import { creditsHandlers } from './handlers/credits.ts'
 import type { CreditsHandlerDeps } from './handlers/credits.ts'
 import { gatewayHandlers } from './handlers/gateway.ts'
 import { keysHandlers } from './handlers/keys.ts'
+import type { KeysHandlerDeps } from './handlers/keys.ts'
 import { modelsHandlers } from './handlers/models.ts'
 import type { ModelActions } from './handlers/models.ts'
 import { placementHandlers } from './handlers/placement.ts'
@@ -33,7 +34,10 @@ export interface AdminDeps {
   /** Probes now and reads the lists of what answers. */
   probe(worker: string): Promise<void>
   actions: ModelActions
-  access: Omit<TenantsHandlerDeps & CreditsHandlerDeps & UsageHandlerDeps, 'clock' | 'events'>
+  access: Omit<
+    KeysHandlerDeps & TenantsHandlerDeps & CreditsHandlerDeps & UsageHandlerDeps,
+    'clock' | 'events' | 'board'
+  >
   /** The eligible worker that the selection prefers for a model, undefined = none. */
   prefer(model: string): string | undefined
   explain(question: ExplainQuestion): ExplainAnswer
@@ -86,7 +90,7 @@ function handlersOf(deps: AdminDeps): Handlers {
     ...keysHandlers({ clock, events, ...deps.access }),
     ...creditsHandlers({ clock, events, ...deps.access }),
     ...usageHandlers({ clock, ...deps.access }),
-    ...tenantsHandlers({ clock, events, ...deps.access }),
+    ...tenantsHandlers({ board: sources.tenants, events, ...deps.access }),
     ...configHandlers(sources),
   }
 }

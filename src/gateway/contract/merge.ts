@@ -9,6 +9,7 @@ type Change = Extract<WatchLine, { type: 'change' }>
 export const EVENTS_KEPT = 200
 
 export function mergeChange(before: Snapshot, change: Change): Snapshot {
+  const access = change.access ?? before.access
   return {
     mono: change.mono,
     gateway: change.gateway ?? before.gateway,
@@ -17,6 +18,10 @@ export function mergeChange(before: Snapshot, change: Change): Snapshot {
     workers: mergeRows(before.workers, change.workers, workerOrder),
     models: mergeRows(before.models, change.models, modelOrder),
     requests: mergeRows(before.requests, change.requests, requestOrder),
+    ...(access !== undefined && { access }),
+    ...(before.tenants !== undefined && {
+      tenants: mergeRows(before.tenants, change.tenants, tenantOrder),
+    }),
     events:
       change.events === undefined
         ? before.events
@@ -42,6 +47,10 @@ const modelOrder: Order<Snapshot['models'][number]> = {
 const requestOrder: Order<Snapshot['requests'][number]> = {
   nameOf: (row) => row.id,
   compare: (a, b) => a.entered_mono - b.entered_mono || byText(a.id, b.id),
+}
+const tenantOrder: Order<NonNullable<Snapshot['tenants']>[number]> = {
+  nameOf: (row) => row.name,
+  compare: (a, b) => byText(a.name, b.name),
 }
 
 function mergeRows<T>(

@@ -70,6 +70,7 @@ export const operations = {
   'keys.revoke': change('/v1/keys/revoke', 'Let nobody in with a key any more.'),
   'tenants.list': read('/v1/tenants', 'Every tenant, with its settings as they are in force.'),
   'tenants.show': read('/v1/tenants/show', 'One tenant.'),
+  'tenants.use': read('/v1/tenants/use', 'Actors and keys of a tenant, those in use first.'),
   'tenants.set': change('/v1/tenants/set', 'Set limits of a tenant over the config, or make one.'),
   'credits.show': read('/v1/credits', 'What tenants and actors used and have left.'),
   'credits.grant': change('/v1/credits/grant', 'Add tokens to what may be used in this window.'),

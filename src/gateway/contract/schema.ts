@@ -9,6 +9,7 @@ import { modelShapes } from './schema/models.ts'
 import { placementShapes } from './schema/placement.ts'
 import { requestShapes } from './schema/requests.ts'
 import { snapshotShapes } from './schema/snapshot.ts'
+import { tenantShapes } from './schema/tenants.ts'
 import { workerShapes } from './schema/workers.ts'
 
 export const shapes = {
@@ -19,6 +20,7 @@ export const shapes = {
   ...modelShapes,
   ...requestShapes,
   ...accessShapes,
+  ...tenantShapes,
 } satisfies Record<OperationName, { input: z.ZodType; output: z.ZodType }>
 
 /** What a caller passes. */

@@ -48,6 +48,8 @@ export class CreditsState implements CreditLedger {
   readonly #deps: CreditsDeps
   readonly #document: Document<CreditsDocument>
   readonly #entries = new Map<string, Entry>()
+  /** The entries of actors, by tenant: a console asks for one tenant's, several times a second. */
+  readonly #actors = new Map<string, Set<Entry>>()
   #timer: Timer | undefined
   #writing: Promise<void> = Promise.resolve()
   #dirty = false
@@ -66,7 +68,7 @@ export class CreditsState implements CreditLedger {
     for (const { tenant, account, window_start, used, granted } of this.#document.value.accounts) {
       const payer = { tenant, account: account ?? undefined }
       const state = { windowStart: window_start, used, reserved: 0, granted }
-      this.#entries.set(keyOf(payer), { ...payer, state })
+      this.#keep({ ...payer, state })
     }
   }
 
@@ -96,12 +98,17 @@ export class CreditsState implements CreditLedger {
     return { ok: true, reservation: { settle } }
   }
 
-  /** In the window of now. */
-  rows(): CreditRow[] {
-    return [...this.#entries.values()].map((entry) => ({
+  /** Actors of a tenant, in the window of now. */
+  actors(tenant: string): CreditRow[] {
+    return [...(this.#actors.get(tenant) ?? [])].map((entry) => ({
       ...entry,
       state: this.#entry(entry).state,
     }))
+  }
+
+  /** How many actors of a tenant have an account. */
+  actorCount(tenant: string): number {
+    return this.#actors.get(tenant)?.size ?? 0
   }
 
   state(payer: Payer): Account {
@@ -163,14 +170,22 @@ export class CreditsState implements CreditLedger {
     if (known === undefined && this.#entries.size >= MAX_ACCOUNTS) this.#dropIdle()
     const entry = known ?? { ...payer, state: inWindow(undefined, now, windowMs) }
     entry.state = inWindow(entry.state, now, windowMs)
-    if (known === undefined) this.#entries.set(key, entry)
+    if (known === undefined) this.#keep(entry)
     return entry
   }
 
+  #keep(entry: Entry): void {
+    this.#entries.set(keyOf(entry), entry)
+    if (entry.account === undefined) return
+    const actors = this.#actors.get(entry.tenant) ?? new Set()
+    this.#actors.set(entry.tenant, actors.add(entry))
+  }
+
   #dropIdle(): void {
-    for (const [key, { state, account }] of this.#entries) {
-      if (account === undefined || state.reserved > 0) continue
+    for (const [key, entry] of this.#entries) {
+      if (entry.account === undefined || entry.state.reserved > 0) continue
       this.#entries.delete(key)
+      this.#actors.get(entry.tenant)?.delete(entry)
       if (this.#entries.size < MAX_ACCOUNTS) return
     }
   }

@@ -11,6 +11,7 @@ export type TenantSettings = Config['tenants'][number]
 
 /** Fields that are set; durations in milliseconds, as they are in a parsed config. */
 export type TenantEdit = Partial<Omit<TenantSettings, 'name'>>
+export type TenantField = keyof TenantEdit
 
 const Stored = z.strictObject({
   name: z.string().min(1),
@@ -93,17 +94,19 @@ export class TenantsState {
     return this.#merged.all
   }
 
-  /** Sets fields, as one change; `check` sees the newest state and may throw. */
+  /** Sets fields, as one change; `check` sees the newest state and may throw. `unset` fields are as
+   * in the config again. */
   set(
     name: string,
     edit: TenantEdit,
-    { actor, check }: { actor: string; check(): void },
+    { actor, check, unset = [] }: { actor: string; check(): void; unset?: readonly TenantField[] },
   ): Promise<void> {
     return this.#changes.take(async () => {
       check()
       const before = this.#document.value
       const known = before.tenants.find((tenant) => sameName(tenant.name, name))
-      const next = { ...(known ?? { name }), ...edit }
+      const kept = Object.entries(known ?? { name }).filter(([field]) => !isOneOf(unset, field))
+      const next: Stored = { name: known?.name ?? name, ...Object.fromEntries(kept), ...edit }
       const others = before.tenants.filter((tenant) => tenant !== known)
       await this.#document.save({
         version: 1,
@@ -115,6 +118,8 @@ export class TenantsState {
     })
   }
 }
+
+const isOneOf = (list: readonly string[], one: string): boolean => list.includes(one)
 
 export function sameName(a: string, b: string): boolean {
   return a === b || folded(a) === folded(b)

@@ -6,6 +6,8 @@ import type { Admin } from '../admin/start.ts'
 import type { ModelActions } from '../admin/handlers/models.ts'
 import { RequestBook } from '../admin/request-board.ts'
 import type { SnapshotSources } from '../admin/snapshot.ts'
+import { TenantBoard } from '../admin/tenant-board.ts'
+import { TenantBook } from '../admin/tenant-book.ts'
 import type { ConfigReload } from '../config/reload.ts'
 import type { StoragePaths } from '../config/storage-paths.ts'
 import { socketToServe } from '../contract/socket-path.ts'
@@ -26,6 +28,7 @@ export interface OperatorState {
   workers: WorkersState
   audit: AuditLog
   book: RequestBook
+  tenantBook: TenantBook
 }
 
 /** Reads what operators decided in earlier runs. Throws StartError where a file is broken. */
@@ -57,6 +60,7 @@ export function readOperatorState(
     workers,
     audit: file === null ? noAuditLog : openAuditLog({ file, maxBytes, keep }, clock),
     book: new RequestBook(clock, parts.active, (id) => parts.scheduler.decisionsOf(id)),
+    tenantBook: new TenantBook(clock, parts.active),
   }
 }
 
@@ -107,6 +111,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     demand: state.book,
     placement: state.placement,
     workers: state.workers,
+    tenants: tenantBoard(options),
     reload,
     events,
     audit: state.audit,
@@ -132,6 +137,19 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     prefer: (model) => explain(options, question(model)).decision.worker,
     explain: (asked) => explain(options, asked),
     onBug: (operation, error) => log.bug('admin.bug', error, { operation }),
+  })
+}
+
+function tenantBoard({ parts, access, state, reload }: AdminOptions): TenantBoard {
+  return new TenantBoard({
+    clock: parts.clock,
+    keys: access.keys,
+    state: access.tenants,
+    credits: access.credits,
+    tenants: () => access.config().tenants,
+    configured: () => reload.config.tenants,
+    book: state.tenantBook,
+    keyUsedAt: (id) => access.gatekeeper.keyUsedAt(id),
   })
 }
 

@@ -72,6 +72,7 @@ const INPUTS: { [N in OperationName]: InputOf<N> } = {
   'tenants.set': { tenant: 'team', weight: 3, credit_window: '1h' },
   'tenants.list': {},
   'tenants.show': { tenant: 'TEAM' },
+  'tenants.use': { tenant: 'default' },
   'credits.grant': { tenant: 'team', tokens: 500 },
   'credits.reset': { tenant: 'team', actor: 'anna' },
   'credits.show': {},

@@ -169,3 +169,40 @@ function request(id: string) {
     chunks: () => 0,
   } as Rig['rig']['active'][number]
 }
+
+test('credits move with every request, and consoles hear of them once a tick', async () => {
+  await using started = await start()
+  const { rig, clock } = started
+  await rig.client.call('tenants.set', { tenant: 'team', credits: 1_000 })
+  const watcher = started.watch()
+  await watcher.take()
+  for (let request = 1; request <= 50; request += 1) {
+    const paid = rig.credits.reserve({ tenant: 'team', account: 'anna' }, 5)
+    assert.ok(paid.ok)
+    paid.reservation.settle(2)
+  }
+  const before = clock.mono()
+  const line = await watcher.take()
+  assert.ok(line.type === 'change')
+  assert.ok(clock.mono() - before <= TICK_MS)
+  assert.deepEqual(
+    line.tenants?.set.map(({ name, account }) => [name, account.used]),
+    [['team', 100]],
+  )
+  assert.equal(line.access, undefined, 'no document has changed')
+  assert.deepEqual(without(watcher.snapshot), without(makeSnapshot(rig.sources)))
+  await rig.client.call('tenants.set', { tenant: 'other', weight: 2 })
+  const next = await watcher.take()
+  assert.ok(next.type === 'change')
+  assert.equal(next.access?.tenants_revision, 2)
+  assert.deepEqual(without(watcher.snapshot), without(makeSnapshot(rig.sources)))
+  await watcher.leave()
+})
+
+// A gateway of an older version sends no tenants; what it does send still arrives.
+test('a change that has no tenants merges into a snapshot that has none', async () => {
+  await using started = await start()
+  const { access: _a, tenants: _t, ...older } = makeSnapshot(started.rig.sources)
+  const merged = mergeChange(older, { type: 'change', mono: 7 })
+  assert.deepEqual(merged, { ...older, mono: 7 })
+})

@@ -2,18 +2,23 @@
 
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/schema.ts'
+import { AdminError } from '../../contract/faults.ts'
 import type { CreditRow } from '../../contract/schema/access.ts'
 import type { ParsedInputOf } from '../../contract/schema.ts'
 import type { EventRing } from '../../observe/event-ring.ts'
 import { creditsLeft } from '../../policy/credits.ts'
 import type { Account, Payer } from '../../policy/credits.ts'
 import type { CreditsState } from '../../state/credits-state.ts'
+import type { TenantsState } from '../../state/tenants-state.ts'
 import type { Caller, Handlers } from '../handlers.ts'
+import { checkRevision } from './keys.ts'
 import { tenantNamed } from './tenants.ts'
 
 export interface CreditsHandlerDeps {
   clock: Clock
   credits: CreditsState
+  /** Accounts have no revision: what an operator looked at is the tenant's limit. */
+  state: TenantsState
   events: EventRing
   /** As they are in force. */
   tenants(): Config['tenants']
@@ -26,9 +31,7 @@ export function creditsHandlers(deps: CreditsHandlerDeps): Pick<Handlers, Name> 
   return {
     'credits.show': ({ tenant }) => show(deps, tenant),
     'credits.grant': (input, caller) =>
-      change(deps, { input, caller, verb: 'grant' }, (payer) =>
-        deps.credits.grant(payer, input.tokens),
-      ),
+      change(deps, { input, caller, verb: 'grant' }, (payer) => grant(deps, payer, input)),
     'credits.reset': (input, caller) =>
       change(deps, { input, caller, verb: 'reset' }, (payer) => deps.credits.reset(payer)),
   }
@@ -37,11 +40,22 @@ export function creditsHandlers(deps: CreditsHandlerDeps): Pick<Handlers, Name> 
 function show(deps: CreditsHandlerDeps, tenant: string | undefined): CreditRow[] {
   const all = deps.tenants()
   const wanted = tenant === undefined ? all : [tenantNamed(all, tenant)]
-  const rows = deps.credits.rows()
   return wanted.flatMap(({ name }) => {
-    const actors = rows.filter((row) => row.tenant === name && row.account !== undefined)
+    const actors = deps.credits.actors(name)
     return [{ tenant: name, account: undefined }, ...actors].map((payer) => rowOf(deps, payer))
   })
+}
+
+function grant(
+  { credits }: CreditsHandlerDeps,
+  payer: Payer,
+  { tokens, take_back: takeBack }: ParsedInputOf<'credits.grant'>,
+): Promise<void> {
+  if (takeBack !== true) return credits.grant(payer, tokens)
+  const { granted } = credits.state(payer)
+  if (granted >= tokens) return credits.grant(payer, -tokens)
+  const message = `only ${granted} tokens were granted in this window`
+  throw new AdminError({ code: 'invalid_input', message })
 }
 
 interface Changing {
@@ -56,6 +70,7 @@ async function change(
   act: (payer: Payer) => Promise<void>,
 ): Promise<CreditRow> {
   const { name: tenant } = tenantNamed(deps.tenants(), input.tenant)
+  checkRevision(deps.state.revision, input.if_revision, deps.state.lastActor)
   const payer = { tenant, account: input.actor }
   const before = rowOf(deps, payer)
   if (input.dry_run === true) return before

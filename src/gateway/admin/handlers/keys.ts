@@ -9,9 +9,10 @@ import { AdminError } from '../../contract/faults.ts'
 import type { KeyRow } from '../../contract/schema/access.ts'
 import type { ParsedInputOf } from '../../contract/schema.ts'
 import type { EventRing } from '../../observe/event-ring.ts'
-import { isUsable, TooManyKeys } from '../../state/keys-state.ts'
+import { TooManyKeys } from '../../state/keys-state.ts'
 import type { KeyDraft, KeysState, StoredKey } from '../../state/keys-state.ts'
 import { plainTenant, sameName, tenantProblem } from '../../state/tenants-state.ts'
+import { keyRow } from '../tenant-board.ts'
 import type { Caller, Handlers } from '../handlers.ts'
 
 export interface KeysHandlerDeps {
@@ -154,12 +155,6 @@ function trialOf({ actor, ...draft }: KeyDraft, verifier: string): StoredKey {
     created_by: actor,
     revoked_at: null,
   }
-}
-
-function keyRow(key: StoredKey, now: number): KeyRow {
-  const { verifier: _verifier, expires_ms, ...shown } = key
-  const state = isUsable(key, now) ? 'active' : key.revoked_at === null ? 'expired' : 'revoked'
-  return { ...shown, state, expires_at: isoOrNull(expires_ms) }
 }
 
 function isoOrNull(ms: number | null): string | null {

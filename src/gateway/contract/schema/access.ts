@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { changeOf, Nothing, WallTime } from './common.ts'
 
-const TenantName = z.string().min(1).max(63)
+export const TenantName = z.string().min(1).max(63)
 const Scope = z.enum(['read', 'infer', 'manage'])
 const Patterns = z.array(z.string().min(1).max(400)).max(10_000)
 
@@ -36,6 +36,18 @@ const KeyFields = {
     .optional()
     .describe('Believe the user headers of Open WebUI on requests with this key.'),
 }
+
+/** Settings of a tenant that can be set at run time. */
+const TenantField = z.enum([
+  'weight',
+  'max_in_flight',
+  'credits',
+  'actor_credits',
+  'credit_window',
+  'allowed_models',
+  'denied_models',
+  'priority',
+])
 
 export const TenantRow = z.object({
   name: z.string(),
@@ -122,7 +134,14 @@ export const accessShapes = {
     output: z.array(CreditRow),
   },
   'credits.grant': {
-    input: changeOf({ ...CreditFields, tokens: z.int().min(1).max(1e15) }),
+    input: changeOf({
+      ...CreditFields,
+      tokens: z.int().min(1).max(1e15),
+      take_back: z
+        .boolean()
+        .optional()
+        .describe('Take back so many of those that were granted in this window.'),
+    }),
     output: CreditRow,
   },
   'credits.reset': { input: changeOf(CreditFields), output: CreditRow },
@@ -139,6 +158,7 @@ export const accessShapes = {
       allowed_models: Patterns.optional(),
       denied_models: Patterns.optional(),
       priority: z.enum(['interactive', 'background']).optional(),
+      unset: z.array(TenantField).optional().describe('Fields that hold as in the config again.'),
     }),
     output: TenantRow,
   },

@@ -7,7 +7,8 @@ export const Nothing = z.strictObject({})
 
 /**
  * What every change accepts. `if_revision` is compared with `placement.revision` of the snapshot,
- * for workers.drain and workers.resume with `gateway.workers_revision`.
+ * for workers.drain and workers.resume with `gateway.workers_revision`, for tenants and credits with
+ * `access.tenants_revision`, for keys with `access.keys_revision`.
  */
 export const ChangeOptions = z.strictObject({
   dry_run: z.boolean().optional().describe('Say what would change and change nothing.'),

@@ -8,6 +8,7 @@ import { EventRow, GatewaySection, Traffic } from './gateway.ts'
 import { ModelRow } from './models.ts'
 import { HistoryEntry, WorkerRules } from './placement.ts'
 import { RequestRow } from './requests.ts'
+import { AccessSection, TenantLine } from './tenants.ts'
 import { WorkerRow } from './workers.ts'
 
 export const PlacementSection = z.object({
@@ -31,6 +32,10 @@ export const Snapshot = z.object({
   models: z.array(ModelRow),
   /** Oldest first: running, waiting, and those that ended in the last minute. */
   requests: z.array(RequestRow),
+  /** Absent, like the tenants, where the gateway is older than they are. */
+  access: AccessSection.optional(),
+  /** Those of the config first. */
+  tenants: z.array(TenantLine).optional(),
   /** Newest last, at most 200. */
   events: z.array(EventRow),
 })
@@ -51,6 +56,8 @@ export const WatchLine = z.discriminatedUnion('type', [
     workers: changesOf(WorkerRow).optional(),
     models: changesOf(ModelRow).optional(),
     requests: changesOf(RequestRow).optional(),
+    access: AccessSection.optional(),
+    tenants: changesOf(TenantLine).optional(),
     /** Only the new ones. */
     events: z.array(EventRow).optional(),
   }),
