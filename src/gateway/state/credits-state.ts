@@ -8,6 +8,7 @@ import { affords, inWindow, windowStart } from '../policy/credits.ts'
 import type { Account, CreditLedger, Payer, Reserved } from '../policy/credits.ts'
 import { Document, NotSaved } from './document.ts'
 import type { DocumentOptions } from './document.ts'
+import type { DocumentForm } from './document-form.ts'
 
 type Tenant = Config['tenants'][number]
 
@@ -21,6 +22,12 @@ const Stored = z.strictObject({
 
 const CreditsDocument = z.strictObject({ version: z.literal(1), accounts: z.array(Stored) })
 type CreditsDocument = z.infer<typeof CreditsDocument>
+
+export const creditsForm: DocumentForm<CreditsDocument> = {
+  schema: CreditsDocument,
+  empty: { version: 1, accounts: [] },
+  remedy: 'move it away to start with nothing used',
+}
 
 export interface CreditsDeps extends Pick<DocumentOptions<CreditsDocument>, 'disk'> {
   clock: Clock
@@ -60,9 +67,7 @@ export class CreditsState implements CreditLedger {
     this.#deps = { ...deps }
     this.#document = new Document<CreditsDocument>({
       file,
-      schema: CreditsDocument,
-      empty: { version: 1, accounts: [] },
-      remedy: 'move it away to start with nothing used',
+      ...creditsForm,
       ...(disk === undefined ? {} : { disk }),
     })
     for (const { tenant, account, window_start, used, granted } of this.#document.value.accounts) {

@@ -84,3 +84,18 @@ export function codeOf(error: unknown): string {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'the user that runs the gateway has no right to it',
+  EPERM: 'the user that runs the gateway has no right to it',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  ENOENT: 'the folder is gone',
+}
+
+/** Why a disk call failed, in words an operator can act on. */
+export function reasonOf(cause: unknown): string {
+  const known = REASONS[codeOf(cause)]
+  return known === undefined ? messageOf(cause) : `${known} (${messageOf(cause)})`
+}

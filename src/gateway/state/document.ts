@@ -3,22 +3,16 @@
 
 import { readFileSync, realpathSync } from 'node:fs'
 import path from 'node:path'
-import type { z } from 'zod'
 import { StartError } from '../start-error.ts'
-import { codeOf, disk, messageOf, replaceFile } from './disk.ts'
+import { codeOf, disk, reasonOf, replaceFile } from './disk.ts'
 import type { Disk } from './disk.ts'
-import { migrate } from './migrate.ts'
-import type { Versions } from './migrate.ts'
+import { readText } from './document-form.ts'
+import type { DocumentForm } from './document-form.ts'
+import { newerFile } from './migrate.ts'
 import { Turns } from './turns.ts'
 
-export interface DocumentOptions<T> extends Versions {
+export interface DocumentOptions<T> extends DocumentForm<T> {
   file: string
-  /** Checks what is on disk. A document has a `version`, so that it can change its form later. */
-  schema: z.ZodType<T>
-  /** The value while there is no file. */
-  empty: T
-  /** What an operator may do when the file is broken, as in `move it away to start without …`. */
-  remedy: string
   disk?: Disk
 }
 
@@ -77,39 +71,22 @@ export class Document<T> {
   }
 }
 
-function readDocument<T>({ file, schema, empty, remedy, ...versions }: DocumentOptions<T>): T {
+function readDocument<T>({ file, ...form }: DocumentOptions<T>): T {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch (cause) {
-    if (codeOf(cause) === 'ENOENT') return empty
+    if (codeOf(cause) === 'ENOENT') return form.empty
     throw new StartError(`cannot read ${file}: ${reasonOf(cause)}`, 78, { cause })
   }
-  const broken = (where: string, cause?: unknown): StartError =>
-    new StartError(
-      `${file} is broken: ${where}. Repair it, bring it back from a backup, or ${remedy}`,
-      78,
-      { cause },
-    )
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw broken(text.trim() === '' ? 'it is empty' : jsonPlace(text, messageOf(cause)), cause)
+  const { remedy } = form
+  const read = readText(text, form)
+  if (read.ok) return read.value
+  if ('newer' in read) {
+    throw newerFile({ file, written: read.newer, newest: read.newest, remedy })
   }
-  const parsed = schema.safeParse(migrate(file, value, { ...versions, remedy }))
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const place = issue?.path.map(String).join('.') ?? ''
-  throw broken(`${place === '' ? 'the whole' : place}: ${issue?.message}`)
-}
-
-/** V8 counts characters; people count lines. */
-function jsonPlace(text: string, message: string): string {
-  const position = /position (\d+)/.exec(message)?.[1]
-  if (position === undefined || message.includes('line')) return message
-  const before = text.slice(0, Number(position)).split('\n')
-  return `${message} (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
+  const message = `${file} is broken: ${read.broken}. Repair it, bring it back from a backup, or ${remedy}`
+  throw new StartError(message, 78, { cause: read.cause })
 }
 
 function targetOf(file: string): string {
@@ -119,18 +96,4 @@ function targetOf(file: string): string {
     if (codeOf(error) === 'ENOENT') return file
     throw new StartError(`cannot read ${file}: ${reasonOf(error)}`, 78, { cause: error })
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'the user that runs the gateway has no right to it',
-  EPERM: 'the user that runs the gateway has no right to it',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
-  ENOENT: 'the folder is gone',
-}
-
-function reasonOf(cause: unknown): string {
-  const known = REASONS[codeOf(cause)]
-  return known === undefined ? messageOf(cause) : `${known} (${messageOf(cause)})`
 }

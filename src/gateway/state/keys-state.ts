@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { Document } from './document.ts'
 import type { DocumentOptions } from './document.ts'
+import type { DocumentForm } from './document-form.ts'
 import { Turns } from './turns.ts'
 
 const SCOPES = ['read', 'infer', 'manage'] as const
@@ -38,6 +39,12 @@ const KeysDocument = z.strictObject({
 })
 type KeysDocument = z.infer<typeof KeysDocument>
 
+export const keysForm: DocumentForm<KeysDocument> = {
+  schema: KeysDocument,
+  empty: { version: 1, revision: 0, keys: [] },
+  remedy: 'move it away to start with no keys',
+}
+
 /** What whoever makes a key decides about it. */
 export type KeyDraft = Pick<
   StoredKey,
@@ -69,9 +76,7 @@ export class KeysState {
     this.#clock = clock
     this.#document = new Document({
       file,
-      schema: KeysDocument,
-      empty: { version: 1, revision: 0, keys: [] },
-      remedy: 'move it away to start with no keys',
+      ...keysForm,
       ...options,
     })
   }

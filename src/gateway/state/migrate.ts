@@ -14,30 +14,35 @@ export interface Versions {
 
 /** The JSON in the newest form; as it is where it has no version, for the schema to refuse. */
 export function migrate(
-  file: string,
   json: unknown,
-  { version: newest = 1, migrations = {}, remedy }: Versions & { remedy: string },
+  { version: newest = 1, migrations = {} }: Versions,
 ): unknown {
   let current = json
   for (;;) {
-    if (!isObject(current)) return current
-    const written = current['version']
-    if (typeof written !== 'number' || written === newest) return current
-    if (written > newest) throw newerFile({ file, written, newest, remedy })
+    const written = versionOf(current)
+    if (!isObject(current) || written === undefined || written >= newest) return current
     const step = migrations[written]
     if (step === undefined) return current
     current = { ...step(current), version: written + 1 }
   }
 }
 
+/** Undefined where it says none. */
+export function versionOf(json: unknown): number | undefined {
+  const written = isObject(json) ? json['version'] : undefined
+  return typeof written === 'number' ? written : undefined
+}
+
 interface Newer {
   file: string
   written: number
   newest: number
+  /** As in `move it away to start with no keys`. */
   remedy: string
 }
 
-function newerFile({ file, written, newest, remedy }: Newer): StartError {
+/** Refuses the start of an ogw that is older than a file of its state. */
+export function newerFile({ file, written, newest, remedy }: Newer): StartError {
   return new StartError(
     `${file} was written by a newer ogw: it has version ${written}, this one knows ${newest}. Start the ogw that wrote it, bring an older file back from a backup, or ${remedy}`,
     78,

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { parsePattern } from '../policy/model-name.ts'
 import { Document } from './document.ts'
+import type { DocumentForm } from './document-form.ts'
 import type { Disk } from './disk.ts'
 
 /** A pattern that means nothing would silently allow or block the wrong models. */
@@ -26,13 +27,17 @@ const PlacementDocument = z.strictObject({
 })
 export type PlacementDocument = z.infer<typeof PlacementDocument>
 
+export const placementForm: DocumentForm<PlacementDocument> = {
+  schema: PlacementDocument,
+  empty: { version: 1, revision: 0, overrides: [] },
+  remedy: 'move it away to start with the placement of the config alone',
+}
+
 /** Throws StartError where the file is broken: it is never read as "allow all". */
 export function openPlacementDocument(file: string, calls?: Disk): Document<PlacementDocument> {
   return new Document({
     file,
-    schema: PlacementDocument,
-    empty: { version: 1, revision: 0, overrides: [] },
-    remedy: 'move it away to start with the placement of the config alone',
+    ...placementForm,
     ...(calls !== undefined && { disk: calls }),
   })
 }

@@ -10,6 +10,8 @@ import { z } from 'zod'
 import { StartError } from '../start-error.ts'
 import { codeOf, disk, messageOf, replaceFile } from './disk.ts'
 import { NotSaved } from './document.ts'
+import { LINE_VERSION, refuseNewerLines } from './line-version.ts'
+import { versionOf } from './migrate.ts'
 import { StoredRules } from './placement-document.ts'
 
 const Side = z.array(z.strictObject({ worker: z.string(), rules: StoredRules.nullable() }))
@@ -26,7 +28,12 @@ const Entry = z.strictObject({
 })
 export type HistoryEntry = z.infer<typeof Entry>
 
+/** Lines of version 1 may lack it. */
+const StoredLine = Entry.extend({ version: z.literal(LINE_VERSION).optional() })
+
 const KEPT = 1_000
+/** For a file that cannot be read by this ogw. */
+export const historyRemedy = 'move it away to start without a history of edits'
 /** The file is written anew only now and then: a rewrite costs as much as a thousand edits. */
 const COMPACT_AT = 2 * KEPT
 
@@ -48,6 +55,7 @@ export class PlacementHistory {
       .split('\n')
       .map(readLine)
       .filter(({ text: line }) => line !== '')
+    refuseNewerLines(file, Math.max(1, ...lines.map(({ version }) => version)), historyRemedy)
     this.#torn = text !== '' && !text.endsWith('\n')
     this.#lines = lines.length
     this.#entries = effective(
@@ -76,7 +84,7 @@ export class PlacementHistory {
   async write(entry: HistoryEntry): Promise<void> {
     try {
       if (this.#lines >= COMPACT_AT) await this.#compact()
-      const line = `${this.#torn ? '\n' : ''}${JSON.stringify(entry)}\n`
+      const line = `${this.#torn ? '\n' : ''}${lineOf(entry)}`
       await appendFile(this.#file, line, { mode: 0o600, flush: true })
       this.#torn = false
       this.#lines += 1
@@ -93,7 +101,7 @@ export class PlacementHistory {
 
   async #compact(): Promise<void> {
     await this.#setAside()
-    const text = this.#entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
+    const text = this.#entries.map(lineOf).join('')
     await replaceFile({ file: this.#file, folder: path.dirname(this.#file) }, text, disk)
     this.#lines = this.#entries.length
   }
@@ -127,6 +135,8 @@ interface Line {
   number: number
   /** Undefined = it is none. */
   entry: HistoryEntry | undefined
+  /** Of its form; 1 where it says none. */
+  version: number
   /** It is not even JSON, as the end of a write that a kill cut short. */
   cut: boolean
 }
@@ -135,13 +145,26 @@ type BrokenLine = Pick<Line, 'text' | 'number'>
 /** Line numbers in one message. */
 const MAX_TOLD = 10
 
+function lineOf(entry: HistoryEntry): string {
+  return `${JSON.stringify({ version: LINE_VERSION, ...entry })}\n`
+}
+
 function readLine(text: string, index: number): Line {
   const line = { text, number: index + 1 }
+  let json: unknown
   try {
-    return { ...line, entry: Entry.safeParse(JSON.parse(text)).data, cut: false }
+    json = JSON.parse(text)
   } catch {
-    return { ...line, entry: undefined, cut: true } // not JSON: its caller judges what that means
+    // Not JSON: the caller judges what that means.
+    return { ...line, version: 1, entry: undefined, cut: true }
   }
+  const read = StoredLine.safeParse(json)
+  const entry = read.success ? withoutVersion(read.data) : undefined
+  return { ...line, version: versionOf(json) ?? 1, entry, cut: false }
+}
+
+function withoutVersion({ version: _version, ...entry }: z.infer<typeof StoredLine>): HistoryEntry {
+  return entry
 }
 
 /**

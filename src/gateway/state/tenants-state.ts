@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { Config } from '../config/schema.ts'
 import { Document } from './document.ts'
 import type { DocumentOptions } from './document.ts'
+import type { DocumentForm } from './document-form.ts'
 import { Turns } from './turns.ts'
 
 export type TenantSettings = Config['tenants'][number]
@@ -33,6 +34,12 @@ const TenantsDocument = z.strictObject({
 })
 type TenantsDocument = z.infer<typeof TenantsDocument>
 
+export const tenantsForm: DocumentForm<TenantsDocument> = {
+  schema: TenantsDocument,
+  empty: { version: 1, revision: 0, tenants: [] },
+  remedy: 'move it away to start with the tenants of the config',
+}
+
 const DEFAULT_TENANT = 'default'
 
 export class TenantsState {
@@ -56,9 +63,7 @@ export class TenantsState {
     this.#onChange = onChange
     this.#document = new Document({
       file,
-      schema: TenantsDocument,
-      empty: { version: 1, revision: 0, tenants: [] },
-      remedy: 'move it away to start with the tenants of the config',
+      ...tenantsForm,
       ...options,
     })
   }

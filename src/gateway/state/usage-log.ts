@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import type { Clock, Timer } from '../clock.ts'
 import { codeOf, messageOf } from './disk.ts'
+import { LINE_VERSION, refuseNewerLines, tailOf, versionOfLast } from './line-version.ts'
 
 /** What is known of a request once it is over. */
 export interface UsedTokens {
@@ -38,6 +39,9 @@ export interface UsageTotal {
   output_tokens: number
 }
 
+/** For a file that cannot be read by this ogw. */
+export const usageRemedy = 'move it away to start with nothing summed up'
+
 const WRITE_AFTER_MS = 1_000
 const RETRY_MS = 10_000
 export const KEPT_MS = 90 * 86_400_000
@@ -56,8 +60,12 @@ export class UsageLog {
   /** The file ends within a line: the next one begins anew. Undefined: nobody has looked. */
   #torn: boolean | undefined
 
-  /** Opens nothing: the file is made by the first request. */
+  /**
+   * Makes nothing: the file comes with the first request. Throws StartError where a newer ogw has
+   * written to it.
+   */
   constructor(file: string, clock: Clock) {
+    refuseNewerLines(file, versionOfLast(tailOf(file)), usageRemedy)
     this.#file = file
     this.#clock = clock
   }
@@ -117,7 +125,7 @@ export class UsageLog {
     this.#pending = new Map()
     try {
       await this.#prune()
-      const text = [...lines.values()].map((line) => `${JSON.stringify(line)}\n`).join('')
+      const text = [...lines.values()].map(textOf).join('')
       this.#torn ??= await endsWithinLine(this.#file)
       await appendFile(this.#file, this.#torn ? `\n${text}` : text, { mode: 0o600 })
       this.#torn = false
@@ -142,7 +150,7 @@ export class UsageLog {
     const temporary = `${this.#file}.tmp`
     await writeFile(temporary, '', { mode: 0o600 })
     for await (const line of this.#lines()) {
-      if (line.at >= oldest) await appendFile(temporary, `${JSON.stringify(line)}\n`)
+      if (line.at >= oldest) await appendFile(temporary, textOf(line))
     }
     await rename(temporary, this.#file)
   }
@@ -188,6 +196,10 @@ async function endsWithinLine(file: string): Promise<boolean> {
     if (codeOf(error) === 'ENOENT') return false
     throw error
   }
+}
+
+function textOf(line: Line): string {
+  return `${JSON.stringify({ version: LINE_VERSION, ...line })}\n`
 }
 
 function lineOf(text: string): Line | undefined {

@@ -9,6 +9,7 @@ import { restoredRates } from '../policy/throughput.ts'
 import type { Rates } from '../policy/throughput.ts'
 import type { Disk } from './disk.ts'
 import { Document, NotSaved } from './document.ts'
+import type { DocumentForm } from './document-form.ts'
 import { named, namedOf } from './named.ts'
 import type { Named } from './named.ts'
 
@@ -32,6 +33,12 @@ type StoredRates = z.infer<typeof StoredRates>
 const Stored = z.object({ version: z.literal(1), workers: named(named(StoredRates)) })
 type Stored = z.infer<typeof Stored>
 
+export const performanceForm: DocumentForm<Stored> = {
+  schema: Stored,
+  empty: { version: 1, workers: namedOf([]) },
+  remedy: 'move it away to start with nothing learned',
+}
+
 export interface PerformanceDeps {
   fleet: Fleet
   clock: Clock
@@ -54,9 +61,7 @@ export class WorkerPerformance {
     this.#deps = deps
     this.#document = new Document<Stored>({
       file,
-      schema: Stored,
-      empty: { version: 1, workers: namedOf([]) },
-      remedy: 'move it away to start with nothing learned',
+      ...performanceForm,
       ...(deps.disk === undefined ? {} : { disk: deps.disk }),
     })
   }

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { Document } from './document.ts'
+import type { DocumentForm } from './document-form.ts'
 import { Turns } from './turns.ts'
 
 const Draining = z.strictObject({ worker: z.string().min(1), at: z.string(), actor: z.string() })
@@ -14,6 +15,12 @@ const WorkersDocument = z.strictObject({
   draining: z.array(Draining),
 })
 type WorkersDocument = z.infer<typeof WorkersDocument>
+
+export const workersForm: DocumentForm<WorkersDocument> = {
+  schema: WorkersDocument,
+  empty: { version: 1, revision: 0, draining: [] },
+  remedy: 'move it away to start with no worker draining',
+}
 
 export interface WorkersDeps {
   clock: Clock
@@ -32,9 +39,7 @@ export class WorkersState {
     this.#deps = deps
     this.#document = new Document({
       file,
-      schema: WorkersDocument,
-      empty: { version: 1, revision: 0, draining: [] },
-      remedy: 'move it away to start with no worker draining',
+      ...workersForm,
     })
   }
 

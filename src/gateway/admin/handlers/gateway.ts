@@ -6,6 +6,7 @@ import { AuditEntry } from '../../contract/schema/gateway.ts'
 import type { StateFile, Status } from '../../contract/schema/gateway.ts'
 import type { AuditLog } from '../../observe/audit-log.ts'
 import type { EventRing, KeptEvent } from '../../observe/event-ring.ts'
+import { STATE_FILES, STATE_ROLES } from '../../state/state-files.ts'
 import type { Feed } from '../feed.ts'
 import type { Handlers } from '../handlers.ts'
 import { knownModels } from '../rows/models.ts'
@@ -91,19 +92,6 @@ function gpusOf(workers: readonly Worker[]): Status['gpus'] {
   }
 }
 
-/** Every one of them is there even if nobody wrote it yet, so that an operator knows its place. */
-const HOLDS: Readonly<Record<Exclude<keyof StoragePaths, 'dir'>, string>> = {
-  model_placement_file: 'placement overrides that operators set',
-  placement_history_file: 'every placement edit, for history and undo',
-  worker_performance_file: 'learned token rates per worker and model',
-  workers_file: 'workers that operators are draining',
-  keys_file: 'keys of clients, hashed',
-  tenants_file: 'tenant settings that operators changed',
-  credits_file: 'credits spent in the current windows',
-  usage_file: 'tokens by tenant, actor and model, for 90 days',
-  audit_file: 'who changed what',
-}
-
 function stateFiles(sources: SnapshotSources, storage: StoragePaths): Promise<StateFile>[] {
   const errors: Partial<Record<keyof StoragePaths, string | undefined>> = {
     model_placement_file: sources.placement.error,
@@ -112,10 +100,11 @@ function stateFiles(sources: SnapshotSources, storage: StoragePaths): Promise<St
     audit_file: sources.audit.error,
     ...sources.accessErrors(),
   }
-  return Object.entries(HOLDS).flatMap(([name, holds]) => {
-    const key = name as keyof typeof HOLDS // Object.entries widens the keys of the table
-    const path = storage[key]
-    return path === null ? [] : [stateFile({ name, path, holds }, errors[key])]
+  // Each of them is there even if nobody wrote it yet, so that an operator knows its place.
+  return STATE_ROLES.flatMap((name) => {
+    const path = storage[name]
+    const { holds } = STATE_FILES[name]
+    return path === null ? [] : [stateFile({ name, path, holds }, errors[name])]
   })
 }
 
