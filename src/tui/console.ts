@@ -116,6 +116,10 @@ export class Console {
     this.update({ matrix: { ...this.ui.matrix, ...change } })
   }
 
+  updateTenants(change: Partial<UiState['tenants']>): void {
+    this.update({ tenants: { ...this.ui.tenants, ...change } })
+  }
+
   updateScreen(change: Partial<UiState['screens']['placement']>, screen = this.ui.screen): void {
     const { screens } = this.ui
     this.update({ screens: { ...screens, [screen]: { ...screens[screen], ...change } } })

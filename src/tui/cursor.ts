@@ -7,7 +7,10 @@ export interface Identified {
 }
 
 /** Place of the cursor among the rows as they are now, -1 where there are none. */
-export function cursorIndex(rows: readonly Identified[], { row, index }: ScreenState): number {
+export function cursorIndex(
+  rows: readonly Identified[],
+  { row, index }: Pick<ScreenState, 'row' | 'index'>,
+): number {
   if (rows.length === 0) return -1
   const found = row === undefined ? 0 : rows.findIndex(({ id }) => id === row)
   return found === -1 ? Math.min(index, rows.length - 1) : found

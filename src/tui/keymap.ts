@@ -72,6 +72,8 @@ export type ActionId =
   | 'model.capability'
   | 'model.pull'
   | 'model.explain'
+  | 'tenant.pane'
+  | 'tenant.paneBack'
   | 'event.expand'
   | 'event.undo'
   | 'event.follow'

@@ -137,6 +137,11 @@ const MODELS = bindings('models', [
   ['model.capability', 'f', 'only one capability', 'caps'],
 ])
 
+const TENANTS = bindings('tenants', [
+  ['tenant.pane', 'tab', 'move in the actors, in the keys, in the tenants', 'pane'],
+  ['tenant.paneBack', 'S-tab', 'the same the other way'],
+])
+
 const EVENTS = bindings('events', [
   ['event.expand', 'enter', 'the whole entry', 'expand'],
   ['event.undo', 'u', 'undo this change (shows it first)', 'undo this'],
@@ -191,6 +196,7 @@ export const KEYMAP: readonly Binding[] = [
   ...RULESET,
   ...REQUESTS,
   ...MODELS,
+  ...TENANTS,
   ...EVENTS,
   ...EVERYWHERE,
 ]

@@ -12,6 +12,7 @@ import { asciiReason, type Env, refusal, wantsColor, wantsScreenReader } from '.
 import { plural } from './present/units.ts'
 import { startPulse } from './pulse.ts'
 import { ConsoleStore } from './store.ts'
+import { followTenant } from './tenant-follow.ts'
 import { RESTORE, Terminal } from './terminal.ts'
 
 export interface ConsoleOptions {
@@ -48,6 +49,7 @@ export async function runConsole(options: ConsoleOptions): Promise<void> {
   const { console, parts } = makeConsole(options)
   const feed = parts.feed
   const endPulse = startPulse(console, { tellLink: parts.reader })
+  const unfollow = followTenant(console)
   try {
     sayHow(console, options)
     await mount({
@@ -60,6 +62,7 @@ export async function runConsole(options: ConsoleOptions): Promise<void> {
   } finally {
     console.closing.abort()
     endPulse()
+    unfollow()
     feed.stop()
     console.store.close()
     options.admin.close()

@@ -126,6 +126,23 @@ export interface Draft {
   problem: string | undefined
 }
 
+export type TenantPane = 'actors' | 'keys'
+
+/** Where the cursor of a pane stands, as in ScreenState. */
+export type PaneCursor = Pick<ScreenState, 'row' | 'index' | 'top'>
+
+export interface TenantsUi {
+  /** The list that the cursor keys move in. */
+  focus: 'list' | TenantPane
+  /** The pane that is shown where there is room for one. */
+  pane: TenantPane
+  cursors: Readonly<Record<TenantPane, PaneCursor>>
+  /** Actors and keys of a tenant, as the gateway last told them; undefined before. */
+  use: OutputOf<'tenants.use'> | undefined
+  /** Why they could not be told. */
+  problem: string | undefined
+}
+
 export type EventsPane = 'events' | 'audit' | 'storage'
 
 export interface UiState {
@@ -146,6 +163,7 @@ export interface UiState {
   overlays: readonly Overlay[]
   prompt: Prompt | undefined
   draft: Draft | undefined
+  tenants: TenantsUi
   message: Message | undefined
   paused: boolean
   /** Milliseconds between two pictures of the fleet. */
@@ -154,6 +172,8 @@ export interface UiState {
   undo: readonly number[]
   lastMoveMono: number
 }
+
+export const PANE_TOP: PaneCursor = { row: undefined, index: 0, top: 0 }
 
 const blank = (by: string): ScreenState => ({
   row: undefined,
@@ -171,7 +191,7 @@ export const INITIAL_UI: UiState = {
     workers: blank('config'),
     requests: blank('age'),
     models: blank('model'),
-    tenants: blank('name'),
+    tenants: blank('tenant'),
     events: blank('time'),
   },
   matrix: {
@@ -198,6 +218,13 @@ export const INITIAL_UI: UiState = {
   overlays: [],
   prompt: undefined,
   draft: undefined,
+  tenants: {
+    focus: 'list',
+    pane: 'actors',
+    cursors: { actors: PANE_TOP, keys: PANE_TOP },
+    use: undefined,
+    problem: undefined,
+  },
   message: undefined,
   paused: false,
   period: 250,

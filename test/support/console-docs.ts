@@ -47,7 +47,7 @@ const SECTIONS: readonly Section[] = [
     on: 'tenants',
     title: '5 Tenants',
     images: [],
-    text: 'The gateway does not tell tenants, keys and credits to a console yet; the screen says so.',
+    text: 'Who shares the fleet, and what is left of their credits: `!` from 90 %, `✗` when all is spent, `∞` where there is no limit. REQ/MIN and TOK/MIN are of the last minute; SHARE is the weight. Below, the actors and keys of the tenant under the cursor, at most 100 of each, those in use first; LAST is known since the gateway started. A gateway that is older than this screen is told so in one line.',
   },
   {
     on: 'events',

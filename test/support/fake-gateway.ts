@@ -11,6 +11,7 @@ import { type Edit, editPlacement } from '../../src/gateway/policy/placement-edi
 import type { PlacementRules } from '../../src/gateway/policy/placement.ts'
 import { type Asked, type FakeAdmin, startFakeAdmin } from './fake-admin.ts'
 import { explanation, judged, why } from './fleet-fixture.ts'
+import { tenantHandlers } from './fake-tenants.ts'
 import { decideCells, largeFleet } from './large-fleet.ts'
 
 export interface FakeGateway extends AsyncDisposable {
@@ -155,6 +156,7 @@ class FakeFleet {
       'requests.show': ({ id }) => this.#request(id),
       'requests.cancel': ({ id }) => this.#cancel(id),
       explain: ({ model }) => ({ ...explanation, model }),
+      ...tenantHandlers(this),
       'audit.list': () => [
         {
           at: '2026-05-01T11:58:00Z',
@@ -421,6 +423,10 @@ function changeOf(before: Snapshot, after: Snapshot): WatchLine {
     workers: rows(before.workers, after.workers, ({ name }) => name),
     models: rows(before.models, after.models, ({ model }) => model),
     requests: rows(before.requests, after.requests, ({ id }) => id),
+    ...(after.access !== undefined && { access: after.access }),
+    ...(after.tenants !== undefined && {
+      tenants: rows(before.tenants ?? [], after.tenants, ({ name }) => name),
+    }),
     events: after.events.filter(({ seq }) => seq > lastSeq),
   }
 }

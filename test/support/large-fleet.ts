@@ -9,6 +9,7 @@ import type { WorkerRow } from '../../src/gateway/contract/schema/workers.ts'
 import { compilePlacement, decidePlacement } from '../../src/gateway/policy/placement.ts'
 import type { PlacementRules } from '../../src/gateway/contract/schema/common.ts'
 import { status } from './fleet-fixture.ts'
+import { tenantLines } from './tenant-fixture.ts'
 
 const FAMILIES: readonly (readonly [string, readonly string[]])[] = [
   ['gemma4', ['12b', '27b', 'latest']],
@@ -62,6 +63,8 @@ export function largeFleet({ workers, models, requests = 12 }: FleetSize): Snaps
     requests: Array.from({ length: workers * models === 0 ? 0 : requests }, (_, index) =>
       requestRow(index, rows, names),
     ).toReversed(),
+    access: { tenants_revision: 7, keys_revision: 4 },
+    tenants: tenantLines(),
     events: eventRows(),
   }
   return snapshot

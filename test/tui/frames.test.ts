@@ -5,6 +5,7 @@ import path from 'node:path'
 import { suite, test } from 'node:test'
 import { framed, type FrameAsk, frameText } from '../support/frames.ts'
 import { largeFleet } from '../support/large-fleet.ts'
+import { tenantUse } from '../support/tenant-fixture.ts'
 import { INITIAL_UI, SCREENS, type UiState } from '../../src/tui/state.ts'
 import { lineOf } from '../../src/tui/theme.ts'
 import { ROOT } from '../support/write-docs.ts'
@@ -25,6 +26,14 @@ const rules = {
   allowed_models: ['gemma4:latest'],
   denied_models: ['gemma4:*', 'phi4:*'],
 }
+
+const tenants = INITIAL_UI.tenants
+const research = { row: 'research', index: 5 }
+const onTenant: Partial<UiState> = {
+  screens: { ...INITIAL_UI.screens, tenants: { ...INITIAL_UI.screens.tenants, ...research } },
+  tenants: { ...tenants, use: tenantUse('research') },
+}
+const { access: _access, tenants: _tenants, ...olderFleet } = fleet
 
 const SCENES: Readonly<Record<string, Omit<FrameAsk, 'columns' | 'rows'>>> = {
   ...Object.fromEntries(SCREENS.map((screen) => [screen, { snapshot: fleet, screen }])),
@@ -68,6 +77,17 @@ const SCENES: Readonly<Record<string, Omit<FrameAsk, 'columns' | 'rows'>>> = {
       },
     },
   },
+  'tenants-use': { snapshot: fleet, screen: 'tenants', ui: onTenant },
+  'tenants-keys': {
+    snapshot: fleet,
+    screen: 'tenants',
+    ui: {
+      ...onTenant,
+      tenants: { ...tenants, use: tenantUse('research'), focus: 'keys', pane: 'keys' },
+    },
+  },
+  'tenants-ascii': { snapshot: fleet, screen: 'tenants', ui: onTenant, theme: { ascii: true } },
+  'tenants-older-gateway': { snapshot: olderFleet, screen: 'tenants' },
   help: { snapshot: fleet, ui: { overlays: [{ kind: 'help', top: 0, filter: '' }] } },
   confirm: {
     snapshot: fleet,

@@ -10,6 +10,7 @@ import { matrixCell } from '../../src/tui/screens/matrix-cell.ts'
 import { INITIAL_UI, SCREENS, type UiState } from '../../src/tui/state.ts'
 import { framed, type FrameAsk } from '../support/frames.ts'
 import { largeFleet, seeded } from '../support/large-fleet.ts'
+import { tenantUse } from '../support/tenant-fixture.ts'
 
 const PIECES = [
   '模型',
@@ -75,6 +76,14 @@ function evilFleet(seed: number): Snapshot {
       dialect: name(),
       path: name(),
     })),
+    tenants: fleet.tenants?.map((row) => ({
+      ...row,
+      name: `${name()}${row.name}`,
+      models: { ...row.models, allowed: [name(), name()], denied: [name()] },
+      set_at_run_time: [name()],
+      credits: random() < 0.5 ? 0 : Math.floor(random() * 1e15),
+      weight: random() < 0.5 ? 0.012_345 : 123_456.789,
+    })),
     events: fleet.events.map((row) => ({
       ...row,
       object: name(),
@@ -122,6 +131,20 @@ const UIS: readonly Partial<UiState>[] = [
   { matrix: { ...INITIAL_UI.matrix, density: 'words', columnIndex: 9 } },
 ]
 
+/** The actors and keys of the first tenant, under names as strange as its own. */
+function tenantUis({ tenants = [] }: Snapshot): Partial<UiState>[] {
+  const random = seeded(tenants.length)
+  const told = tenantUse(tenants[0]?.name ?? '')
+  const use = {
+    ...told,
+    actors: told.actors.map((row) => ({ ...row, actor: evilName(random) })),
+    keys: told.keys.map((row) => ({ ...row, id: evilName(random), created_by: evilName(random) })),
+  }
+  return (['actors', 'keys'] as const).map((pane) => ({
+    tenants: { ...INITIAL_UI.tenants, use, pane, focus: pane },
+  }))
+}
+
 // oxlint-disable-next-line no-control-regex -- the console's own styles are taken out
 const SGR = /\u001b\[[\d;]*m/g
 // oxlint-disable-next-line no-control-regex -- what must not be there
@@ -133,7 +156,7 @@ for (const size of SIZES) {
       test(screen, () => {
         for (let seed = 1; seed <= 4; seed += 1) {
           const snapshot = evilFleet(seed)
-          for (const ui of UIS)
+          for (const ui of [...UIS, ...tenantUis(snapshot)])
             for (const theme of THEMES) check({ snapshot, screen, ui, theme, ...size })
         }
       })

@@ -11,6 +11,7 @@ import * as requests from './requests.ts'
 import * as ruleset from './ruleset.ts'
 import * as screens from './screens.ts'
 import * as session from './session.ts'
+import * as tenants from './tenants.ts'
 import * as workers from './workers.ts'
 
 /** An entry of the keymap without an action does not compile. */
@@ -82,6 +83,8 @@ export const ACTIONS: Readonly<Record<ActionId, (console: Console) => void>> = {
   'model.capability': models.pickCapability,
   'model.pull': models.askPull,
   'model.explain': models.explainModel,
+  'tenant.pane': (console) => tenants.nextPane(console, 1),
+  'tenant.paneBack': (console) => tenants.nextPane(console, -1),
   'event.expand': (console) => console.update({ expanded: !console.ui.expanded }),
   'event.undo': events.undoEvent,
   'event.follow': events.toggleFollow,

@@ -7,7 +7,10 @@ import { listRules } from '../present/rules.ts'
 import { matrixColumns } from '../screens/matrix-items.ts'
 import { scrollLeft } from '../screens/matrix-layout.ts'
 import { matrixFrame } from '../screens/matrix-frame.ts'
+import { paneItems } from '../screens/tenant-items.ts'
+import { listRows } from '../screens/tenants.ts'
 import { cardGrid, showsCards } from '../screens/workers.ts'
+import { PANE_TOP, type TenantPane } from '../state.ts'
 import type { FleetView } from '../view.ts'
 import { screenState } from '../view.ts'
 import { rowsOf } from './target.ts'
@@ -22,6 +25,10 @@ export function moveRow(console: Console, step: Step): void {
     const last = listRules(draft.rules).length - 1
     const index = clamp(draft.index + distance(step, 10), last)
     console.update({ draft: { ...draft, index } })
+    return
+  }
+  if (view.ui.screen === 'tenants' && view.ui.tenants.focus !== 'list') {
+    moveInPane(console, view, view.ui.tenants.focus, step)
     return
   }
   const rows = rowsOf(view)
@@ -48,7 +55,21 @@ function goToRow(console: Console, view: FleetView, index: number): void {
     lastMoveMono: view.mono,
     ...(view.ui.screen === 'events' && { follow: index === 0 && view.ui.pane === 'events' }),
   })
+  if (view.ui.screen === 'tenants') {
+    console.updateTenants({ cursors: { actors: PANE_TOP, keys: PANE_TOP } })
+  }
   extendMarks(console)
+}
+
+function moveInPane(console: Console, view: FleetView, pane: TenantPane, step: Step): void {
+  const { cursors } = view.ui.tenants
+  const items = paneItems(view, pane)
+  const page = panePage(view)
+  const from = cursorIndex(items, cursors[pane])
+  const index = clamp(from + distance(step, page), items.length - 1)
+  const top = scrollTop(cursors[pane].top, index, page, items.length)
+  const cursor = { row: items[index]?.id, index, top }
+  console.updateTenants({ cursors: { ...cursors, [pane]: cursor } })
 }
 
 export function moveColumn(console: Console, step: 'left' | 'right' | 'first' | 'last'): void {
@@ -126,7 +147,13 @@ function perRow(view: FleetView, step: Step): number {
 
 export function pageOf(view: FleetView): number {
   if (view.ui.screen === 'placement') return matrixFrame(view).page
+  if (view.ui.screen === 'tenants') return Math.max(1, listRows(view) - 1)
   return Math.max(1, view.layout.body - 2)
+}
+
+/** Below the list: a blank row, the title, the header, and what is left. */
+function panePage(view: FleetView): number {
+  return Math.max(1, view.layout.body - listRows(view) - 3)
 }
 
 function distance(step: Step, page: number): number {

@@ -34,6 +34,10 @@ export function goBack(console: Console): void {
     console.updateMatrix({ marks: new Set(), anchor: undefined })
     return
   }
+  if (ui.screen === 'tenants' && ui.tenants.focus !== 'list') {
+    console.updateTenants({ focus: 'list' })
+    return
+  }
   if (ui.screens[ui.screen].filter !== '') {
     console.updateScreen({ filter: '' })
     return

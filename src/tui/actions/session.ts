@@ -5,6 +5,7 @@ import { FILTER_HINT } from '../filter.ts'
 import { MATRIX_SORTS } from '../screens/matrix-items.ts'
 import { MODEL_SORTS } from '../screens/models.ts'
 import { REQUEST_SORTS } from '../screens/requests.ts'
+import { paneRowUnderCursor, TENANT_SORTS } from '../screens/tenant-items.ts'
 import { WORKER_SORTS } from '../screens/workers-rows.ts'
 import type { ScreenId } from '../state.ts'
 import { openMenu } from './models.ts'
@@ -49,7 +50,7 @@ const SORTS: Readonly<Record<ScreenId, Readonly<Record<string, string>>>> = {
   workers: WORKER_SORTS,
   requests: REQUEST_SORTS,
   models: MODEL_SORTS,
-  tenants: {},
+  tenants: TENANT_SORTS,
   events: {},
 }
 
@@ -98,7 +99,8 @@ const MAX_COPIED = 4_096
 /** Through the terminal, so that it also works over SSH; tmux needs `set-clipboard on`. */
 export function copyName(console: Console): void {
   const view = console.fleet()
-  const name = view === undefined ? undefined : underCursor(view)
+  const inPane = view === undefined ? undefined : paneRowUnderCursor(view)
+  const name = inPane ?? (view === undefined ? undefined : underCursor(view))
   if (name === undefined) return
   const text = Buffer.from(name.slice(0, MAX_COPIED)).toString('base64')
   console.terminal.write(`\u001b]52;c;${text}\u0007`)

@@ -9,6 +9,7 @@ import type { MatrixItem } from '../screens/matrix-items.ts'
 import { modelItems } from '../screens/models.ts'
 import { cellOn, matrixFrame } from '../screens/matrix-frame.ts'
 import { requestItems } from '../screens/requests.ts'
+import { tenantItems } from '../screens/tenant-items.ts'
 import { workerItems } from '../screens/workers-rows.ts'
 import type { ScreenId } from '../state.ts'
 import { type FleetView, screenState } from '../view.ts'
@@ -27,7 +28,7 @@ export function rowsOf(view: FleetView, screen: ScreenId = view.ui.screen): read
     case 'events':
       return eventItems(view.snapshot, view.ui)
     case 'tenants':
-      return []
+      return tenantItems(view.snapshot, view.ui)
   }
 }
 

@@ -11,6 +11,7 @@ const SECTIONS: readonly (readonly [KeyContext, string])[] = [
   ['ruleset', 'RULESET'],
   ['requests', 'REQUESTS'],
   ['models', 'MODELS'],
+  ['tenants', 'TENANTS'],
   ['events', 'EVENTS'],
   ['everywhere', 'EVERYWHERE'],
 ]

@@ -1,12 +1,12 @@
 // Which screen draws what.
 
-import { lineOf } from '../theme.ts'
-import { fillRows, type FleetView, type Picture } from '../view.ts'
+import type { FleetView, Picture } from '../view.ts'
 import { eventsPicture } from './events.ts'
 import { modelsPicture } from './models.ts'
 import { placementPicture } from './placement.ts'
 import { requestsPicture } from './requests.ts'
 import { rulesetPicture } from './ruleset.ts'
+import { tenantsPicture } from './tenants.ts'
 import { workersPicture } from './workers.ts'
 
 export function pictureOf(view: FleetView): Picture {
@@ -25,10 +25,4 @@ export function pictureOf(view: FleetView): Picture {
     case 'tenants':
       return tenantsPicture(view)
   }
-}
-
-/** The contract has no operation for them yet. */
-function tenantsPicture({ layout }: FleetView): Picture {
-  const said = '   Tenants, keys and credits: this gateway does not tell them to a console yet.'
-  return { body: fillRows([[], lineOf(said)], layout.body), inspector: [], corner: [] }
 }

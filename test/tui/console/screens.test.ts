@@ -191,14 +191,6 @@ test('help is made from the keys, and filters', async () => {
   await console.see(/qwen3|gemma4/)
 })
 
-test('tenants: one line says that the gateway does not tell them yet', async () => {
-  await using gateway = await startFakeGateway()
-  await using console = startConsole(gateway.socket)
-  await console.see(/● live/)
-  await console.type('5')
-  await console.see(/does not tell them to a console yet/)
-})
-
 test('space on a family row is refused with its reason; d there makes a prefix rule', async () => {
   await using gateway = await startFakeGateway()
   await using console = startConsole(gateway.socket)
