@@ -22,11 +22,12 @@ export function watchedDisk(before: (call: DiskCall) => void): Disk {
       before('create')
       return disk.create(file)
     },
-    async write(handle, text) {
+    async write(handle, data) {
       before('write')
+      const bytes = Buffer.from(data)
       // Half of it first, as a full disk does.
-      await handle.write(text.slice(0, text.length / 2))
-      return disk.write(handle, text.slice(text.length / 2))
+      await handle.write(bytes.subarray(0, bytes.length / 2))
+      return disk.write(handle, bytes.subarray(bytes.length / 2))
     },
     async sync(handle) {
       before('sync')

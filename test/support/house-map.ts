@@ -78,7 +78,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   state: {
     at: 'gateway/state/',
     enters: [...EVERYONE, 'fleet'],
-    packages: ['zod'],
+    packages: ['yauzl', 'yazl', 'zod'],
     rule: 'state keeps documents on disk; who changes them is above it',
   },
   access: {
@@ -157,6 +157,8 @@ export const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   conf: ['cli/context-store.ts'],
   'prom-client': ['gateway/observe/metrics.ts'],
   pino: ['gateway/observe/log.ts'],
+  yazl: ['gateway/state/backup.ts'],
+  yauzl: ['gateway/state/backup-zip.ts'],
 }
 
 /** The room that owns a file, named from `src/`. */

@@ -1,13 +1,14 @@
 // The disk calls that an atomic write is made of, one by one, so that a test can fail each of them
 // or kill the process before it.
 
-import { open, rename, unlink } from 'node:fs/promises'
+import { open, rename, rm, unlink } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 
 export interface Disk {
-  /** Makes or empties a file that only its owner may read. */
+  /** Makes a new file that only its owner may read; what has that name, a link too, goes. */
   create(file: string): Promise<FileHandle>
-  write(handle: FileHandle, text: string): Promise<void>
+  /** Behind what was written before. */
+  write(handle: FileHandle, data: string | Uint8Array): Promise<void>
   sync(handle: FileHandle): Promise<void>
   close(handle: FileHandle): Promise<void>
   rename(from: string, to: string): Promise<void>
@@ -20,8 +21,11 @@ export interface Disk {
 const OWNER_ONLY = 0o600
 
 export const disk: Disk = {
-  create: (file) => open(file, 'w', OWNER_ONLY),
-  write: (handle, text) => handle.writeFile(text),
+  async create(file) {
+    await rm(file, { force: true })
+    return await open(file, 'wx', OWNER_ONLY)
+  },
+  write: (handle, data) => handle.writeFile(data),
   sync: (handle) => handle.sync(),
   close: (handle) => handle.close(),
   rename,
@@ -41,32 +45,53 @@ const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EP
  * the new one is there but might not survive a power cut.
  */
 export async function replaceFile(
-  { file, folder }: { file: string; folder: string },
-  text: string,
+  { file, folder, ready }: { file: string; folder: string; ready?: Ready },
+  content: Content,
   calls: Disk = disk,
 ): Promise<string | undefined> {
   // A name of its own per file and not per write: what a killed process leaves is overwritten.
   const temporary = `${file}.tmp`
   try {
-    await writeWhole(temporary, text, calls)
+    await writeWhole(temporary, content, { calls, ...(ready !== undefined && { ready }) })
     await calls.rename(temporary, file)
   } catch (error) {
     await calls.remove(temporary).catch(() => {}) // not there, or as stuck as the rest of the disk
     throw error
   }
   try {
-    await calls.syncFolder(folder)
+    await flushFolder(folder, calls)
     return undefined
   } catch (error) {
-    if (NO_FOLDER_SYNC.has(codeOf(error))) return undefined
     return `${file} is written, but ${folder} could not be flushed (${messageOf(error)}): a power cut may bring the old one back`
   }
 }
 
-async function writeWhole(file: string, text: string, calls: Disk): Promise<void> {
+/** As far as the file system can. */
+export async function flushFolder(folder: string, calls: Disk = disk): Promise<void> {
+  try {
+    await calls.syncFolder(folder)
+  } catch (error) {
+    if (!NO_FOLDER_SYNC.has(codeOf(error))) throw error
+  }
+}
+
+/** Whole, or in pieces. */
+export type Content = string | AsyncIterable<Uint8Array>
+
+/** Sets rights before anybody can see the file whole. */
+export type Ready = (handle: FileHandle) => Promise<void>
+
+/** A new file whose content is flushed. A file that could not be written whole is left behind. */
+export async function writeWhole(
+  file: string,
+  content: Content,
+  { calls = disk, ready }: { calls?: Disk; ready?: Ready } = {},
+): Promise<void> {
   const handle = await calls.create(file)
   try {
-    await calls.write(handle, text)
+    if (typeof content === 'string') await calls.write(handle, content)
+    else for await (const chunk of content) await calls.write(handle, chunk)
+    await ready?.(handle)
     await calls.sync(handle)
   } catch (error) {
     await handle.close().catch(() => {}) // the first error says what went wrong

@@ -1,0 +1,149 @@
+// The journal of a restore. Once it is on disk the restore is decided: whatever happens to the
+// process, whoever comes next (the gateway at its start, or another restore) does the rest of it.
+// Every step may be done twice.
+
+import { createReadStream, readFileSync, statSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import path from 'node:path'
+import { z } from 'zod'
+import { StartError } from '../start-error.ts'
+import { codeOf, disk, flushFolder, reasonOf, replaceFile } from './disk.ts'
+import type { Disk } from './disk.ts'
+import { giveRights, rightsFor } from './file-rights.ts'
+import { tallyOf } from './tally.ts'
+
+const Step = z.strictObject({
+  /** The file that is replaced or removed. */
+  target: z.string(),
+  /** What takes its place; null = the target is removed. */
+  staged: z.strictObject({ file: z.string(), sha256: z.string() }).nullable(),
+})
+
+const Journal = z.strictObject({
+  version: z.literal(1),
+  at: z.string(),
+  actor: z.string(),
+  /** The backup that is restored, and the one that was made before. */
+  backup: z.string(),
+  undo: z.string(),
+  /** The config first: where it moves the state, the next start looks where this journal is. */
+  steps: z.array(Step),
+  /** The line that tells of the restore; null where there is no audit log. */
+  audit: z.strictObject({ file: z.string(), line: z.string() }).nullable(),
+})
+export type Journal = z.infer<typeof Journal>
+
+export const JOURNAL_NAME = 'restore-under-way.json'
+
+/** The gateway finishes what root began: it has to read the journal, which names files only. */
+const READABLE = 0o644
+
+/** Decides the restore. Rejects where it is not decided. */
+export async function writeJournal(dir: string, journal: Journal, calls: Disk): Promise<void> {
+  const file = path.join(dir, JOURNAL_NAME)
+  const place = { file, folder: dir, ready: (handle: FileHandle) => handle.chmod(READABLE) }
+  // A folder that cannot be flushed is no reason to stop: the journal stands, and says the truth.
+  await replaceFile(place, `${JSON.stringify(journal)}\n`, calls)
+}
+
+/** Undefined = no restore is under way. Throws StartError where the journal cannot be trusted. */
+export function readJournal(dir: string): Journal | undefined {
+  const file = path.join(dir, JOURNAL_NAME)
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+    // Its steps are done with the rights of whoever reads it.
+    const { uid } = statSync(file)
+    if (uid !== 0 && uid !== process.getuid?.()) {
+      throw notFinished(file, `another user (uid ${uid}) began it, who has to finish it`)
+    }
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return undefined
+    if (cause instanceof StartError) throw cause
+    throw notFinished(file, reasonOf(cause), cause)
+  }
+  try {
+    return Journal.parse(JSON.parse(text))
+  } catch (cause) {
+    throw notFinished(file, 'its journal cannot be read', cause)
+  }
+}
+
+/**
+ * Does what is left of a restore that was interrupted. Resolves with its journal, or with undefined
+ * where there was none. Rejects with StartError where it cannot be finished.
+ */
+export async function finishRestore(dir: string, calls = disk): Promise<Journal | undefined> {
+  const journal = readJournal(dir)
+  if (journal === undefined) return undefined
+  const file = path.join(dir, JOURNAL_NAME)
+  try {
+    await apply(dir, journal, calls)
+  } catch (cause) {
+    throw notFinished(file, reasonOf(cause), cause, journal)
+  }
+  return journal
+}
+
+/** The steps, the line of the audit log, and the end of the journal. */
+export async function apply(dir: string, journal: Journal, calls: Disk): Promise<void> {
+  for (const { target, staged } of journal.steps) {
+    if (staged === null) await removeIfThere(target, calls)
+    else await put(staged, target, calls)
+  }
+  const folders = new Set(journal.steps.map(({ target }) => path.dirname(target)))
+  for (const folder of folders) await flushFolder(folder, calls)
+  // A kill right behind this line writes it twice, which is better than not at all.
+  if (journal.audit !== null) await note(journal.audit)
+  await calls.remove(path.join(dir, JOURNAL_NAME))
+  // The restore is done: a disk that cannot flush this tells so at the next write.
+  await flushFolder(dir, calls).catch(() => {})
+}
+
+async function put(
+  staged: { file: string; sha256: string },
+  target: string,
+  calls: Disk,
+): Promise<void> {
+  try {
+    await calls.rename(staged.file, target)
+  } catch (error) {
+    // Not there: it was put in its place before the interruption.
+    const done = codeOf(error) === 'ENOENT' && (await sha256Of(target)) === staged.sha256
+    if (!done) throw error
+  }
+}
+
+async function sha256Of(file: string): Promise<string | undefined> {
+  try {
+    return (await tallyOf(createReadStream(file), 'lines')).sha256
+  } catch {
+    return undefined // not there: the caller tells what it was looking for
+  }
+}
+
+async function removeIfThere(file: string, calls: Disk): Promise<void> {
+  try {
+    await calls.remove(file)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error // removed already, before the interruption
+  }
+}
+
+async function note({ file, line }: { file: string; line: string }): Promise<void> {
+  const rights = rightsFor(file)
+  await using handle = await open(file, 'a', rights.mode)
+  await handle.appendFile(line)
+  await giveRights(handle, rights)
+  await handle.sync()
+}
+
+function notFinished(file: string, why: string, cause?: unknown, journal?: Journal): StartError {
+  const undo =
+    journal === undefined
+      ? ''
+      : `; or go back to what was before: move ${file} away and run \`ogw backup restore ${journal.undo}\``
+  const message = `a restore was interrupted and cannot be finished (${file}): ${why}. Repair that and start again${undo}`
+  return new StartError(message, 78, { cause })
+}
