@@ -1,16 +1,11 @@
 // One line that somebody types. A paste goes here and nowhere else.
 
 import type { Console } from './console.ts'
-import { typedBy } from './input.ts'
+import { type EditedLine, editLine, insertInto } from './line-edit.ts'
 import { graphemesOf, sanitise } from './present/text.ts'
 import type { Prompt } from './state.ts'
 
-/** Longer than any name or command; what is pasted beyond it is cut. */
-const MAX_LETTERS = 2_000
-
 export function pressInPrompt(console: Console, prompt: Prompt, key: string): void {
-  const letters = [...graphemesOf(prompt.text)]
-  const { caret } = prompt
   switch (key) {
     case 'enter':
       console.update({ prompt: undefined })
@@ -28,77 +23,30 @@ export function pressInPrompt(console: Console, prompt: Prompt, key: string): vo
     case 'down':
       recall(console, prompt, key === 'up' ? -1 : 1)
       return
-    case 'backspace':
-      change(console, prompt, {
-        letters: letters.toSpliced(Math.max(0, caret - 1), caret === 0 ? 0 : 1),
-        caret: caret - 1,
-      })
-      return
-    case 'delete':
-    case 'C-d':
-      change(console, prompt, { letters: letters.toSpliced(caret, 1), caret })
-      return
-    case 'C-u':
-      change(console, prompt, { letters: letters.slice(caret), caret: 0 })
-      return
-    case 'C-w': {
-      const kept = letters
-        .slice(0, caret)
-        .join('')
-        .replace(/\S+\s*$/, '')
-      const start = [...graphemesOf(kept)]
-      change(console, prompt, { letters: [...start, ...letters.slice(caret)], caret: start.length })
-      return
+    default: {
+      const edited = editLine(prompt, key)
+      if (edited !== undefined) change(console, prompt, edited)
     }
-    default:
-      pressCaret(console, prompt, key)
   }
-}
-
-function pressCaret(console: Console, prompt: Prompt, key: string): void {
-  const letters = [...graphemesOf(prompt.text)]
-  const { caret } = prompt
-  const places: Readonly<Record<string, number>> = {
-    left: caret - 1,
-    right: caret + 1,
-    home: 0,
-    'C-a': 0,
-    end: letters.length,
-    'C-e': letters.length,
-  }
-  const place = places[key]
-  if (place !== undefined) {
-    const to = Math.max(0, Math.min(letters.length, place))
-    console.update({ prompt: { ...prompt, caret: to } })
-    return
-  }
-  const typed = typedBy(key)
-  if (typed !== undefined) insert(console, prompt, typed)
 }
 
 /** Text from the clipboard: its first line, made harmless. It is typed, never run. */
 export function pasteIntoPrompt(console: Console, prompt: Prompt, text: string): void {
-  const first = text.split(/[\r\n]/).find((line) => line !== '') ?? ''
-  insert(console, prompt, sanitise(first))
+  change(console, prompt, insertInto(prompt, firstLineOf(text)))
 }
 
-function insert(console: Console, prompt: Prompt, typed: string): void {
-  const letters = [...graphemesOf(prompt.text)]
-  const added = [...graphemesOf(typed)].slice(0, Math.max(0, MAX_LETTERS - letters.length))
-  change(console, prompt, {
-    letters: letters.toSpliced(prompt.caret, 0, ...added),
-    caret: prompt.caret + added.length,
-  })
+/** What of a paste may be typed. */
+export function firstLineOf(text: string): string {
+  return sanitise(text.split(/[\r\n]/).find((line) => line !== '') ?? '')
 }
 
-function change(
-  console: Console,
-  prompt: Prompt,
-  { letters, caret }: { letters: readonly string[]; caret: number },
-): void {
-  const text = letters.join('')
-  const to = Math.max(0, Math.min(letters.length, caret))
-  console.update({ prompt: { ...prompt, text, caret: to, completions: [] } })
+/** A caret that only moves keeps what was offered. */
+function change(console: Console, prompt: Prompt, { text, caret }: EditedLine): void {
+  if (text === prompt.text) {
+    console.update({ prompt: { ...prompt, caret } })
+    return
+  }
+  console.update({ prompt: { ...prompt, text, caret, completions: [] } })
   prompt.onChange?.(text)
 }
 

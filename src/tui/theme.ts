@@ -103,7 +103,9 @@ export function paint(line: Line, theme: Theme, columns: number): string {
   const codes = theme.color ? COLORED : COLORLESS
   let painted = ''
   let current = ''
-  for (const { text, style } of fitLine(line, columns)) {
+  // Letters before widths: the sign of no limit is one cell, its letters are three.
+  const written = theme.ascii ? line.map((one) => span(toPureAscii(one.text), one.style)) : line
+  for (const { text, style } of fitLine(written, columns)) {
     if (text === '') continue
     const code = codes[style]
     const shown = theme.ascii ? toPureAscii(text) : text
