@@ -65,7 +65,7 @@ export class Console {
   readonly env: ConsoleParts['env']
   readonly #zone: number
   /** Revisions that our own edits made, which the picture may not show yet. */
-  readonly acked = { placement: 0, workers: 0 }
+  readonly acked = { placement: 0, workers: 0, tenants: 0, keys: 0 }
   /** Edits made from here, for the line that is printed at the end. */
   edits = 0
   #queue: Promise<void> = Promise.resolve()

@@ -6,6 +6,7 @@ import { reasonAgainst } from './actions/reasons.ts'
 import { underCursor } from './actions/target.ts'
 import type { Console } from './console.ts'
 import { keyContextOf } from './context.ts'
+import { pasteIntoForm } from './form-keys.ts'
 import { bindingOf } from './keymap.ts'
 import { pressInOverlay } from './overlay-keys.ts'
 import { pasteIntoPrompt, pressInPrompt } from './prompt.ts'
@@ -20,7 +21,9 @@ export function press(console: Console, keys: readonly string[]): void {
 
 export function paste(console: Console, text: string): void {
   const { prompt, overlays } = console.ui
-  if (prompt !== undefined && overlays.length === 0) pasteIntoPrompt(console, prompt, text)
+  const overlay = overlays.at(-1)
+  if (overlay?.kind === 'form') pasteIntoForm(console, overlay, text)
+  else if (prompt !== undefined && overlays.length === 0) pasteIntoPrompt(console, prompt, text)
   else console.say('note', 'a paste is only taken where text is typed')
 }
 

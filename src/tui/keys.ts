@@ -45,6 +45,11 @@ const CHANGES: ReadonlySet<ActionId> = new Set<ActionId>([
   'request.cancel',
   'model.pull',
   'event.undo',
+  'tenant.grant',
+  'tenant.reset',
+  'tenant.keys',
+  'tenant.revoke',
+  'tenant.undo',
   'undo',
 ])
 
@@ -72,6 +77,11 @@ const TWINS: Readonly<Partial<Record<ActionId, string>>> = {
   'request.cancel': 'ogw requests cancel ID',
   'model.detail': 'ogw models show MODEL',
   'model.pull': 'ogw models pull MODEL --all',
+  'tenant.open': 'ogw tenants show|set TENANT',
+  'tenant.grant': 'ogw credits grant TENANT TOKENS [--actor ACTOR]',
+  'tenant.reset': 'ogw credits reset TENANT [--actor ACTOR]',
+  'tenant.keys': 'ogw keys create --tenant TENANT',
+  'tenant.revoke': 'ogw keys revoke ID',
   'event.undo': 'ogw placement undo ID',
   'event.pane': 'ogw events | audit | storage',
   undo: 'ogw placement undo [ID]',
@@ -138,7 +148,18 @@ const MODELS = bindings('models', [
 ])
 
 const TENANTS = bindings('tenants', [
+  [
+    'tenant.open',
+    'enter',
+    'policy: limits, boxes for unlimited, models; on a key: the key',
+    'policy',
+  ],
+  ['tenant.grant', 'C', 'grant credits to the tenant, or to the actor under the cursor', 'credits'],
+  ['tenant.keys', 'K', 'keys: make one (shown once), revoke one (its id is typed)', 'keys'],
   ['tenant.pane', 'tab', 'move in the actors, in the keys, in the tenants', 'pane'],
+  ['tenant.undo', 'u', 'undo my last change of a tenant or grant', 'undo'],
+  ['tenant.reset', 'R', 'count credits from zero in this window (asks)', 'reset'],
+  ['tenant.revoke', 'x', 'revoke the key under the cursor (its id is typed)'],
   ['tenant.paneBack', 'S-tab', 'the same the other way'],
 ])
 

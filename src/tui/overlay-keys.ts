@@ -3,8 +3,10 @@
 import type { Console } from './console.ts'
 import { keyContextOf } from './context.ts'
 import { typedBy } from './input.ts'
+import { copyText } from './copy.ts'
+import { pressInForm } from './form-keys.ts'
 import { helpLines } from './screens/help.ts'
-import type { ConfirmOverlay, Overlay } from './state.ts'
+import type { ConfirmOverlay, Overlay, SecretOverlay } from './state.ts'
 
 /** A key that was typed before the question could be read must not answer it. */
 const TYPE_AHEAD_MS = 300
@@ -20,8 +22,24 @@ export function pressInOverlay(console: Console, overlay: Overlay, key: string):
     case 'help':
       pressInHelp(console, overlay, key)
       return
+    case 'form':
+      pressInForm(console, overlay, key)
+      return
+    case 'secret':
+      pressInSecret(console, overlay, key)
+      return
     case 'text':
       pressInText(console, overlay, key)
+  }
+}
+
+/** Only Esc closes it: what stands in it is shown once. */
+function pressInSecret(console: Console, overlay: SecretOverlay, key: string): void {
+  if (key === 'y') {
+    copyText(console, overlay.secret)
+    console.say('done', 'copied, through the terminal')
+  } else if (key === 'esc' && console.store.clock.mono() - overlay.openedMono >= TYPE_AHEAD_MS) {
+    console.close()
   }
 }
 

@@ -12,6 +12,7 @@ import { sanitise } from './present/text.ts'
 import { plural } from './present/units.ts'
 import { cellInWords } from './screens/matrix-cell.ts'
 import { runningOn } from './screens/matrix-frame.ts'
+import { cancelAt, type FormOverlay, textOf } from './form.ts'
 import type { Overlay } from './state.ts'
 import { fleetView, type FleetView, type View } from './view.ts'
 
@@ -60,9 +61,25 @@ function overlayLines(overlay: Overlay): string[] {
         ...overlay.items.map(({ key, label }) => `${key} ${label}`),
         'Esc closes',
       ]
+    case 'secret':
+      return [overlay.title, overlay.secret, ...overlay.lines.map(plain), 'y copies it, Esc closes']
+    case 'form':
+      return [overlay.title, ...formInWords(overlay), 'Ctrl-S applies, Esc cancels']
     case 'confirm':
       return [overlay.title, ...overlay.lines.map(plain), `y ${overlay.yes}, Esc cancels`]
   }
+}
+
+/** What is wrong, and the field that has the focus with its place. */
+function formInWords(form: FormOverlay): string[] {
+  const field = form.fields[form.focus]
+  if (field === undefined) {
+    return [form.problem, `button ${form.focus === cancelAt(form) ? 'Cancel' : form.yes}`]
+  }
+  const value =
+    field.kind === 'limit' && field.unlimited ? 'unlimited' : sanitise(textOf(form, field.id))
+  const place = `${form.focus + 1} of ${form.fields.length}`
+  return [form.problem, `field ${place}, ${field.label}: ${value}`, field.hint]
 }
 
 /** Signs that would be read out letter by letter are left out. */

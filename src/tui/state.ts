@@ -5,6 +5,7 @@
 import type { AuditEntry, StateFile } from '../gateway/contract/schema/gateway.ts'
 import type { PlacementRules } from '../gateway/contract/schema/common.ts'
 import type { OutputOf } from '../gateway/contract/schema.ts'
+import type { FormOverlay } from './form.ts'
 import type { Line } from './theme.ts'
 
 export const SCREENS = ['placement', 'workers', 'requests', 'models', 'tenants', 'events'] as const
@@ -80,6 +81,18 @@ export type Overlay =
   | TextOverlay
   | { kind: 'menu'; title: string; items: readonly MenuItem[]; index: number }
   | ConfirmOverlay
+  | FormOverlay
+  | SecretOverlay
+
+/** What is shown once: it is nowhere else, and gone with this box. */
+export interface SecretOverlay {
+  kind: 'secret'
+  title: string
+  secret: string
+  lines: readonly Line[]
+  /** A key that was typed before it could be read must not close it. */
+  openedMono: number
+}
 
 export interface TextOverlay {
   kind: 'text'
@@ -131,6 +144,34 @@ export type TenantPane = 'actors' | 'keys'
 /** Where the cursor of a pane stands, as in ScreenState. */
 export type PaneCursor = Pick<ScreenState, 'row' | 'index' | 'top'>
 
+/** A change of tenants made from this console, as what takes it back. */
+export type TenantUndo =
+  | {
+      kind: 'set'
+      tenant: string
+      /** Fields as they were, and those that were as in the config. */
+      restore: TenantEdit
+      unset: readonly (keyof TenantEdit)[]
+      /** As the change left them: whoever changed them since is not overruled. */
+      after: TenantEdit
+    }
+  | { kind: 'grant'; tenant: string; actor: string | undefined; tokens: number }
+
+/** Settings of a tenant that can be changed. */
+export type TenantEdit = Partial<
+  Pick<
+    OutputOf<'tenants.show'>,
+    | 'weight'
+    | 'max_in_flight'
+    | 'credits'
+    | 'actor_credits'
+    | 'credit_window'
+    | 'allowed_models'
+    | 'denied_models'
+    | 'priority'
+  >
+>
+
 export interface TenantsUi {
   /** The list that the cursor keys move in. */
   focus: 'list' | TenantPane
@@ -141,6 +182,8 @@ export interface TenantsUi {
   use: OutputOf<'tenants.use'> | undefined
   /** Why they could not be told. */
   problem: string | undefined
+  /** The newest last. */
+  undo: readonly TenantUndo[]
 }
 
 export type EventsPane = 'events' | 'audit' | 'storage'
@@ -224,6 +267,7 @@ export const INITIAL_UI: UiState = {
     cursors: { actors: PANE_TOP, keys: PANE_TOP },
     use: undefined,
     problem: undefined,
+    undo: [],
   },
   message: undefined,
   paused: false,

@@ -60,22 +60,23 @@ export function tenantHandlers(fleet: Fleet): Partial<Handlers> {
     },
     'keys.revoke': ({ id, if_revision }) => {
       check(fleet, 'keys_revision', if_revision)
+      let row: OutputOf<'keys.revoke'> | undefined
       for (const [tenant, use] of uses) {
-        const key = use.keys.find((one) => one.id === id)
-        if (key === undefined) continue
-        const revoked = {
-          ...key,
-          state: 'revoked' as const,
-          revoked_at: '2026-05-01T12:00:00.000Z',
-        }
-        uses.set(tenant, { ...use, keys: use.keys.map((one) => (one === key ? revoked : one)) })
-        moveOn(fleet, 'keys_revision')
-        const { last_used_at: _last, ...row } = revoked
-        return row
+        const keys = use.keys.map((one) => (one.id === id ? revoked(one) : one))
+        uses.set(tenant, { ...use, keys })
+        row = keys.map(({ last_used_at: _last, ...rest }) => rest).find((one) => one.id === id)
       }
-      throw new AdminError({ code: 'not_found', message: `there is no key with the id "${id}"` })
+      if (row === undefined) {
+        throw new AdminError({ code: 'not_found', message: `there is no key with the id "${id}"` })
+      }
+      moveOn(fleet, 'keys_revision')
+      return row
     },
   }
+}
+
+function revoked(key: TenantUse['keys'][number]): TenantUse['keys'][number] {
+  return { ...key, state: 'revoked', revoked_at: '2026-05-01T12:00:00.000Z' }
 }
 
 function lineOf({ snapshot }: Fleet, name: string): TenantLine {

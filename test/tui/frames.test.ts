@@ -6,6 +6,7 @@ import { suite, test } from 'node:test'
 import { framed, type FrameAsk, frameText } from '../support/frames.ts'
 import { largeFleet } from '../support/large-fleet.ts'
 import { tenantUse } from '../support/tenant-fixture.ts'
+import { type FormOverlay, limitField, textField } from '../../src/tui/form.ts'
 import { INITIAL_UI, SCREENS, type UiState } from '../../src/tui/state.ts'
 import { lineOf } from '../../src/tui/theme.ts'
 import { ROOT } from '../support/write-docs.ts'
@@ -32,6 +33,23 @@ const research = { row: 'research', index: 5 }
 const onTenant: Partial<UiState> = {
   screens: { ...INITIAL_UI.screens, tenants: { ...INITIAL_UI.screens.tenants, ...research } },
   tenants: { ...tenants, use: tenantUse('research') },
+}
+const policy: FormOverlay = {
+  kind: 'form',
+  title: 'policy of research',
+  lines: [],
+  fields: [
+    textField(['weight', 'weight'], '2', 'share of the fleet while tenants compete'),
+    limitField(['credits', 'credits'], 0, { unit: 'tokens', hint: 'Space ticks and unticks' }),
+    limitField(['actor_credits', 'of each actor'], 2_000_000, { unit: 'tokens', hint: '' }),
+    { kind: 'choice', id: 'priority', label: 'priority', hint: '', options: ['a', 'b'], at: 0 },
+  ],
+  focus: 1,
+  yes: 'Apply',
+  problem: '',
+  busy: false,
+  openedMono: 0,
+  onSubmit() {},
 }
 const { access: _access, tenants: _tenants, ...olderFleet } = fleet
 
@@ -87,6 +105,7 @@ const SCENES: Readonly<Record<string, Omit<FrameAsk, 'columns' | 'rows'>>> = {
     },
   },
   'tenants-ascii': { snapshot: fleet, screen: 'tenants', ui: onTenant, theme: { ascii: true } },
+  'tenants-policy': { snapshot: fleet, screen: 'tenants', ui: { ...onTenant, overlays: [policy] } },
   'tenants-older-gateway': { snapshot: olderFleet, screen: 'tenants' },
   help: { snapshot: fleet, ui: { overlays: [{ kind: 'help', top: 0, filter: '' }] } },
   confirm: {

@@ -11,6 +11,9 @@ import * as requests from './requests.ts'
 import * as ruleset from './ruleset.ts'
 import * as screens from './screens.ts'
 import * as session from './session.ts'
+import { askGrant, askReset } from './tenant-credits.ts'
+import { openKeys, revokeKey } from './tenant-keys.ts'
+import { undoTenant } from './tenant-undo.ts'
 import * as tenants from './tenants.ts'
 import * as workers from './workers.ts'
 
@@ -83,6 +86,12 @@ export const ACTIONS: Readonly<Record<ActionId, (console: Console) => void>> = {
   'model.capability': models.pickCapability,
   'model.pull': models.askPull,
   'model.explain': models.explainModel,
+  'tenant.open': tenants.openTenant,
+  'tenant.grant': askGrant,
+  'tenant.reset': askReset,
+  'tenant.keys': openKeys,
+  'tenant.revoke': revokeKey,
+  'tenant.undo': undoTenant,
   'tenant.pane': (console) => tenants.nextPane(console, 1),
   'tenant.paneBack': (console) => tenants.nextPane(console, -1),
   'event.expand': (console) => console.update({ expanded: !console.ui.expanded }),

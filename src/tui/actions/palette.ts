@@ -3,6 +3,7 @@
 import type { Console } from '../console.ts'
 import { sanitise } from '../present/text.ts'
 import type { Line } from '../theme.ts'
+import { showSecret } from './tenant-keys.ts'
 import { lineOf } from '../theme.ts'
 
 /** Commands that would fill this terminal or never end: here they make no sense. */
@@ -57,6 +58,11 @@ function showResult(
 ): void {
   const text = out === '' ? err : out
   const tone = code === 0 ? 'done' : 'error'
+  if (code === 0 && isSecret(title) && !text.includes('\n')) {
+    console.update({ message: undefined })
+    showSecret(console, 'a new key', text)
+    return
+  }
   if (!text.includes('\n')) {
     console.say(tone, text === '' ? `${title}: done` : text.replace(/^error: /, ''))
     return
@@ -64,6 +70,12 @@ function showResult(
   console.update({ message: undefined })
   const lines: Line[] = text.split('\n').map((one) => lineOf(sanitise(one)))
   console.open({ kind: 'text', title: sanitise(title), lines, top: 0 })
+}
+
+/** A message line is gone with the next key, and may not hold a key at all. */
+function isSecret(line: string): boolean {
+  const words = line.split(' ')
+  return words.includes('keys') && words.includes('create')
 }
 
 /** As a shell splits: blanks part words, quotes hold them together. */

@@ -3,6 +3,9 @@
 import type { ActionId, Binding } from '../keymap.ts'
 import { eventItems } from '../screens/events.ts'
 import { isRunning, requestItems } from '../screens/requests.ts'
+import { actorUnderCursor, keyUnderCursor, tenantUnderCursor } from '../screens/tenant-items.ts'
+import { NO_TENANTS_TOLD } from '../screens/tenants.ts'
+import { sanitise } from '../present/text.ts'
 import { fleetView, type FleetView, type View } from '../view.ts'
 import {
   cellUnderCursor,
@@ -74,6 +77,27 @@ const needsRow = (view: FleetView): string | undefined =>
   underCursor(view) === undefined ? 'there is no row here' : undefined
 const needsModel = (view: FleetView): string | undefined =>
   modelUnderCursor(view) === undefined ? 'there is no model here' : undefined
+const needsTenant = (view: FleetView): string | undefined => {
+  if (view.snapshot.tenants === undefined) return NO_TENANTS_TOLD
+  return tenantUnderCursor(view) === undefined ? 'there is no tenant here' : undefined
+}
+/** A grant adds to a limit; what has none needs no grant. */
+const needsLimit = (view: FleetView): string | undefined => {
+  const tenant = tenantUnderCursor(view)
+  const actor = actorUnderCursor(view)
+  const limit = actor === undefined ? tenant?.credits : tenant?.actor_credits
+  if (limit !== 0) return needsAccount(view)
+  return `${sanitise(actor?.actor ?? tenant?.name ?? '')} has no limit: there is nothing to grant`
+}
+const needsAccount = (view: FleetView): string | undefined =>
+  actorUnderCursor(view)?.account === null
+    ? 'nobody vouches for this actor: it has no credits of its own'
+    : needsTenant(view)
+const needsActiveKey = (view: FleetView): string | undefined => {
+  const key = keyUnderCursor(view)
+  if (key === undefined) return needsTenant(view) ?? 'Tab goes to the keys: x revokes the one there'
+  return key.state === 'active' ? undefined : `this key is ${key.state} already`
+}
 const onMatrix = (view: FleetView): string | undefined =>
   view.ui.screen === 'placement' ? undefined : 'only the matrix has columns'
 
@@ -118,6 +142,15 @@ const REASONS: Readonly<Partial<Record<ActionId, (view: FleetView) => string | u
       : 'this entry is no edit of placement'
   },
   'event.follow': (view) => (view.ui.pane === 'events' ? undefined : 'only events are followed'),
+  'tenant.open': needsTenant,
+  'tenant.grant': needsLimit,
+  'tenant.reset': needsAccount,
+  'tenant.keys': needsTenant,
+  'tenant.revoke': needsActiveKey,
+  'tenant.pane': needsTenant,
+  'tenant.paneBack': needsTenant,
+  'tenant.undo': (view) =>
+    view.ui.tenants.undo.length > 0 ? undefined : 'you have changed no tenant yet',
   'move.firstColumn': onMatrix,
   'move.lastColumn': onMatrix,
   undo: (view) =>

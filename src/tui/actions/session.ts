@@ -1,6 +1,7 @@
 // What concerns the console itself: help, filter, sort, palette, copying, pausing, the terminal.
 
 import type { Console } from '../console.ts'
+import { copyText } from '../copy.ts'
 import { FILTER_HINT } from '../filter.ts'
 import { MATRIX_SORTS } from '../screens/matrix-items.ts'
 import { MODEL_SORTS } from '../screens/models.ts'
@@ -93,17 +94,12 @@ export function refresh(console: Console): void {
   else console.feed.retry()
 }
 
-/** Longer texts are cut off by many terminals without a word. */
-const MAX_COPIED = 4_096
-
-/** Through the terminal, so that it also works over SSH; tmux needs `set-clipboard on`. */
 export function copyName(console: Console): void {
   const view = console.fleet()
   const inPane = view === undefined ? undefined : paneRowUnderCursor(view)
   const name = inPane ?? (view === undefined ? undefined : underCursor(view))
   if (name === undefined) return
-  const text = Buffer.from(name.slice(0, MAX_COPIED)).toString('base64')
-  console.terminal.write(`\u001b]52;c;${text}\u0007`)
+  copyText(console, name)
   console.say('done', `copied ${name}`)
 }
 

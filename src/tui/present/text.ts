@@ -51,6 +51,20 @@ export function fit(text: string, cells: number, cut: 'end' | 'middle' = 'end'):
   return pad(cut === 'end' ? truncateEnd(text, cells) : truncateMiddle(text, cells), cells)
 }
 
+/** Whole words in as many lines as they need; a word that is longer than a line is not broken. */
+export function wrapWords(text: string, cells: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && width(line) + width(word) + 1 > cells) {
+      lines.push(line)
+      line = ''
+    }
+    line += (line === '' ? '' : ' ') + word
+  }
+  return [...lines, line]
+}
+
 // Control and format characters, line separators, lone surrogates, and letters that show nothing
 // (Hangul fillers and the like). Bidi controls are among the format characters.
 const UNSAFE = new RegExp(

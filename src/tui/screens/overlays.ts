@@ -5,6 +5,7 @@ import type { ConfirmOverlay, Overlay } from '../state.ts'
 import { fitLine, type Line, lineOf, lineWidth, type Span, span } from '../theme.ts'
 import { fillRows, type View } from '../view.ts'
 import { keyContextOf } from '../context.ts'
+import { formLines } from './form.ts'
 import { helpLines } from './help.ts'
 
 /** The body with the topmost overlay over it. */
@@ -16,7 +17,7 @@ export function withOverlay(view: View, body: readonly Line[]): readonly Line[] 
     const lines = helpLines(columns, { context: keyContextOf(view.ui), filter: overlay.filter })
     return fillRows(lines.slice(overlay.top), rows)
   }
-  const box = boxOf(overlay, { columns, rows })
+  const box = boxOf(overlay, { columns, rows, ascii: view.theme.ascii })
   const top = Math.max(0, Math.floor((rows - box.length) / 3))
   return fillRows([...body.slice(0, top), ...box, ...body.slice(top + box.length)], rows)
 }
@@ -24,6 +25,7 @@ export function withOverlay(view: View, body: readonly Line[]): readonly Line[] 
 interface Area {
   columns: number
   rows: number
+  ascii: boolean
 }
 
 function boxOf(overlay: Exclude<Overlay, { kind: 'help' }>, area: Area): Line[] {
@@ -54,11 +56,26 @@ interface Content {
   lines: Line[]
 }
 
-function contentOf(overlay: Exclude<Overlay, { kind: 'help' }>, { rows }: Area): Content {
-  const room = Math.max(1, rows - 2)
+function contentOf(overlay: Exclude<Overlay, { kind: 'help' }>, area: Area): Content {
+  const room = Math.max(1, area.rows - 2)
   switch (overlay.kind) {
     case 'confirm':
       return { title: overlay.title, lines: confirmLines(overlay, room) }
+    case 'form':
+      return {
+        title: overlay.title,
+        lines: formLines(overlay, { ...area, rows: room }),
+      }
+    case 'secret':
+      return {
+        title: overlay.title,
+        lines: [
+          lineOf(overlay.secret, 'bold'),
+          [],
+          ...overlay.lines,
+          lineOf('y copies it · Esc closes, and it is gone', 'dim'),
+        ],
+      }
     case 'menu': {
       const first = Math.max(0, Math.min(overlay.index - room + 1, overlay.items.length - room))
       const lines = overlay.items.slice(first, first + room).map(({ key, label }, offset) => {

@@ -2,7 +2,7 @@
 // that is too small.
 
 import { SMALLEST } from '../layout.ts'
-import { sanitise } from '../present/text.ts'
+import { sanitise, wrapWords } from '../present/text.ts'
 import type { Link } from '../store.ts'
 import { type Line, lineOf } from '../theme.ts'
 import { fillRows, type View } from '../view.ts'
@@ -33,7 +33,8 @@ function linesFor(link: Link, { mono, columns }: { mono: number; columns: number
     [],
     lineOf(`   ${TITLE[link.reason]}`, 'bold'),
     [],
-    ...wrapped(link.message, columns - 6),
+    // A path is not broken.
+    ...wrapWords(sanitise(link.message), columns - 6).map((one) => lineOf(`   ${one}`)),
     [],
     ...advice(link.reason),
   ]
@@ -66,17 +67,3 @@ function advice(reason: Lost['reason']): Line[] {
 }
 
 const KEYS: readonly Line[] = [[], lineOf('   r retry now   q quit')]
-
-/** Words of the client in rows that fit; a path is not broken. */
-function wrapped(text: string, room: number): Line[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of sanitise(text).split(' ')) {
-    if (line !== '' && line.length + word.length + 1 > room) {
-      lines.push(line)
-      line = ''
-    }
-    line += (line === '' ? '' : ' ') + word
-  }
-  return [...lines, line].map((one) => lineOf(`   ${one}`))
-}
