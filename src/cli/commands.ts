@@ -151,6 +151,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: loadConfigCommand,
   },
   {
+    name: 'backup',
+    summary: 'make a backup of config and state, and restore one',
+    group: 'Set up',
+    load: async (context) => (await import('./commands/backup.ts')).backupCommand(context),
+  },
+  {
     name: 'context',
     summary: 'name gateways on this and other machines',
     group: 'Set up',

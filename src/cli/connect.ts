@@ -67,7 +67,7 @@ function targetOf(io: CliIo, { socket, context }: Choice): Target | undefined {
 }
 
 /** Who asks, as in `root@pts/3`. It is a claim: the socket cannot tell. */
-function actorOf(io: CliIo): string {
+export function actorOf(io: CliIo): string {
   const user = io.env['SUDO_USER'] ?? io.env['USER'] ?? io.env['LOGNAME'] ?? nameOfUser()
   return `${user}@${io.stdin.isTTY === true ? terminalName() : 'cli'}`
 }

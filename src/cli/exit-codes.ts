@@ -27,7 +27,7 @@ export const EXIT_MEANING: Readonly<Record<ExitName, string>> = {
   configInvalid: 'the config file is invalid',
   notReachable: 'the gateway is not reachable',
   notFound: 'there is no such worker, model, request, context or entry',
-  refused: 'the gateway refused the change',
+  refused: 'the gateway refused the change, or a backup cannot be restored',
   unhealthy: 'the gateway, or something that `doctor` checked, is unhealthy',
   badConfigOrState: '`serve` was started with a bad config or state',
   interrupted: 'interrupted by Ctrl-C',

@@ -37,7 +37,7 @@ async function start(io: CliIo, { loaded, file }: RunOptions): Promise<Gateway> 
 }
 
 /** A StartError names its own exit code; what the system says of a listener is told as it is. */
-function startFailure(cause: unknown): unknown {
+export function startFailure(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause
   if ('exitCode' in cause) {
     return new CliError(cause.exitCode === 78 ? 'badConfigOrState' : 'failed', cause.message, {

@@ -76,6 +76,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     state: assembly.operators,
     env: options.env,
     addresses,
+    flush: () => flushAll(rooms),
     draining: () => state.draining,
   })
   const { address, opsAddress } = await listenOrStop(parts, rooms)
@@ -224,6 +225,10 @@ async function listenOrStop(
   }
 }
 
+async function flushAll({ access, performance }: Rooms): Promise<void> {
+  await Promise.all([access.flush(), performance.flush()])
+}
+
 /** Operators and probes of the process can look on until the last request has ended. */
 async function stopAll(parts: GatewayParts, rooms: Rooms, log: Log): Promise<void> {
   const cut = await rooms.server.stop(parts.config().drain_timeout)
@@ -234,7 +239,7 @@ async function stopAll(parts: GatewayParts, rooms: Rooms, log: Log): Promise<voi
     parts.prober.stop(),
     parts.inventory.stop(),
     parts.pools.destroy(),
-    rooms.access.stop(),
+    rooms.access.flush(),
   ])
   await Promise.all([
     rooms.parsers.close(),

@@ -90,6 +90,7 @@ const CASES: readonly [string[], string[]][] = [
       'explain',
       'events',
       'audit',
+      'backup',
       'storage',
       'doctor',
       'health',

@@ -211,6 +211,7 @@ export async function startAdminRig(options: RigOptions = {}): Promise<AdminRig>
     sources,
     socketMode: 0o660,
     storage: paths,
+    flush: () => credits.flush(),
     probe: async (worker) => void probed.push(worker),
     actions: { ...noActions, ...options.actions },
     access: {

@@ -10,6 +10,7 @@ import type { MadeBackup } from '../../src/gateway/state/backup.ts'
 import type { Disk } from '../../src/gateway/state/disk.ts'
 import { planRestore } from '../../src/gateway/state/restore-plan.ts'
 import { restore } from '../../src/gateway/state/restore.ts'
+import type { Restored } from '../../src/gateway/state/restore.ts'
 import { STATE_FILES, STATE_ROLES } from '../../src/gateway/state/state-files.ts'
 import type { StateRole } from '../../src/gateway/state/state-files.ts'
 import { stateSample } from './state-sample.ts'
@@ -43,7 +44,7 @@ export function stateFolder(
     fill(revision) {
       const sample = stateSample(revision)
       for (const role of STATE_ROLES) writeFileSync(fileOf(role), sample[role])
-      writeFileSync(path.join(folder, 'config.json'), configText(revision))
+      writeFileSync(path.join(folder, 'config.json'), configText(revision, folder))
     },
     content: () => ({
       ...contentOf(dir, (name) => !name.startsWith('before-restore-')),
@@ -78,7 +79,7 @@ export async function restoreFile(
   places: Places,
   file: string,
   { withConfig = false, disk, now = FACTS.now, assertStopped }: RestoreOptions = {},
-): Promise<{ undo: string }> {
+): Promise<Restored> {
   await using backup = await openBackup(file)
   const changes = await planRestore(backup, places, { withConfig })
   return await restore({
@@ -104,6 +105,16 @@ export function contentOf(
   )
 }
 
-function configText(revision: number): string {
-  return `${JSON.stringify({ workers: [{ name: 'node-1', url: 'http://127.0.0.1:9', why: `revision ${revision}`, headers: { authorization: 'Bearer ${NODE1_TOKEN}' } }] })}\n`
+/** A gateway starts with it where NODE1_TOKEN is set. */
+function configText(revision: number, folder: string): string {
+  const headers = { authorization: 'Bearer ${NODE1_TOKEN}' }
+  const worker = { name: 'node-1', url: 'http://127.0.0.1:9', why: `revision ${revision}`, headers }
+  const config = {
+    listen: '127.0.0.1:0',
+    ops_listen: null,
+    admin: { socket: path.join(folder, 'admin.sock') },
+    storage: { dir: path.join(folder, 'state') },
+    workers: [{ ...worker, probe: { interval: 'off' } }],
+  }
+  return `${JSON.stringify(config)}\n`
 }

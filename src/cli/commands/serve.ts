@@ -4,9 +4,11 @@ import { Command } from 'commander'
 import { defaultConfig, findConfigFile, loadConfigFile } from '../../gateway/config/load.ts'
 import type { LoadedConfig } from '../../gateway/config/load.ts'
 import { problemText } from '../../gateway/config/problem.ts'
+import { storagePaths } from '../../gateway/config/storage-paths.ts'
+import { finishRestore } from '../../gateway/state/restore-journal.ts'
 import { CliError } from '../exit-codes.ts'
 import type { CliIo } from '../io.ts'
-import { runGateway } from '../run-gateway.ts'
+import { runGateway, startFailure } from '../run-gateway.ts'
 
 export function serveCommand(io: CliIo): Command {
   return new Command('serve')
@@ -15,7 +17,10 @@ export function serveCommand(io: CliIo): Command {
     .action(async ({ config }: { config?: string }, command: Command) => {
       const { socket } = command.optsWithGlobals<{ socket?: string }>()
       const file = config ?? findConfigFile(io.env)
-      await runGateway(io, { loaded: withSocket(load(io, file), socket), file })
+      const first = load(io, file)
+      // The config too may be among what is left to do.
+      const loaded = (await finishedRestore(io, first)) ? load(io, file) : first
+      await runGateway(io, { loaded: withSocket(loaded, socket), file })
     })
     .addHelpText(
       'after',
@@ -36,6 +41,21 @@ function load(io: CliIo, file: string | undefined): LoadedConfig {
   throw new CliError('badConfigOrState', `the config ${file ?? ''} is invalid`, {
     details: result.problems.map(problemText),
   })
+}
+
+/** A restore that was interrupted is finished before anything of the state is read. */
+async function finishedRestore(io: CliIo, { config }: LoadedConfig): Promise<boolean> {
+  try {
+    const journal = await finishRestore(storagePaths(config, io.env).dir)
+    if (journal === undefined) return false
+    const { backup, undo } = journal
+    io.stderr.write(
+      `note: the restore of ${backup} was interrupted, and is finished now; ${undo} has what was before\n`,
+    )
+    return true
+  } catch (error) {
+    throw startFailure(error)
+  }
 }
 
 function withSocket(loaded: LoadedConfig, socket: string | undefined): LoadedConfig {

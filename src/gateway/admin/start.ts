@@ -31,6 +31,8 @@ export interface AdminDeps {
   /** Rights of the socket, as in 0o660. */
   socketMode: number
   storage: StoragePaths
+  /** Writes what is only in memory yet. */
+  flush(): Promise<void>
   /** Probes now and reads the lists of what answers. */
   probe(worker: string): Promise<void>
   actions: ModelActions
@@ -76,7 +78,13 @@ function handlersOf(deps: AdminDeps): Handlers {
   const { sources, storage, actions, prefer, probe } = deps
   const { placement: state, fleet, demand, events, requests, clock, audit } = sources
   return {
-    ...gatewayHandlers({ sources, feed: new Feed(sources), audit, storage }),
+    ...gatewayHandlers({
+      sources,
+      feed: new Feed(sources),
+      audit,
+      storage,
+      flush: () => deps.flush(),
+    }),
     ...workersHandlers({ sources, probe }),
     ...placementHandlers({ state, fleet, demand, events }),
     ...modelsHandlers({ sources, events, actions, prefer }),

@@ -82,6 +82,10 @@ export const operations = {
   'config.reload': change('/v1/config/reload', 'Read the config file again, as one transaction.'),
 
   'storage.list': read('/v1/storage', 'Every state file: path, size, last write, what it holds.'),
+  'storage.flush': read(
+    '/v1/storage/flush',
+    'Write what is only in memory yet; where all of it is.',
+  ),
   events: read('/v1/events', 'What happened lately, oldest first.'),
   'events.follow': follow('/v1/events/follow', 'What happened lately, then what happens.'),
   'audit.list': read('/v1/audit', 'Changes that operators made, newest first.'),

@@ -1,7 +1,7 @@
 // Makes a backup: config and all state in one ZIP, with a manifest and checksums. It is written
 // beside its place and put there when it is whole.
 
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { ZipFile } from 'yazl'
@@ -47,8 +47,14 @@ export async function writeBackup(
   request: BackupRequest,
   { file, overwrite = false }: { file: string; overwrite?: boolean },
 ): Promise<MadeBackup> {
-  if (!overwrite && existsSync(file)) {
-    throw new BackupError('refused', `${file} is there already; name another file`)
+  const found = statSync(file, { throwIfNoEntry: false })
+  // A device or a folder is no backup of yesterday: a rename would take its place.
+  if (found?.isFile() === false) throw new BackupError('refused', `${file} is no file`)
+  if (!overwrite && found !== undefined) {
+    throw new BackupError(
+      'refused',
+      `${file} is there already: name another file, or say --force to overwrite it`,
+    )
   }
   const target = path.resolve(file)
   const made = backupBytes(request)

@@ -142,8 +142,8 @@ export class CreditsState implements CreditLedger {
     await this.#writeNow(() => (entry.state = { ...entry.state, used: entry.state.used + used }))
   }
 
-  /** Writes what is not written yet. */
-  async stop(): Promise<void> {
+  /** Writes what is not written yet. Never rejects. */
+  async flush(): Promise<void> {
     this.#timer?.cancel()
     this.#timer = undefined
     await this.#write()

@@ -65,9 +65,9 @@ function keptBecause(
   role: BackupRole,
   { path, hasAudit, withConfig }: { path: string | null; hasAudit: boolean } & PlanOptions,
 ): string {
-  if (role === 'config' && !withConfig) return 'state alone is restored; --with-config replaces it'
+  if (role === 'config' && !withConfig) return 'it differs; --with-config replaces it'
   // What was done since the backup was done: a restore must not make it unhappen in the record.
-  if (role === 'audit_file' && hasAudit) return 'the audit log goes on where it is'
+  if (role === 'audit_file' && hasAudit) return 'what was done since is not undone in the record'
   return path === null ? 'the config has no place for it' : ''
 }
 

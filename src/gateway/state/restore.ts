@@ -2,10 +2,11 @@
 // decides, and only after it files change their places. Before all that the present state goes into
 // a backup of its own, so that a restore can be undone by a restore.
 
-import { mkdirSync, readdirSync, rmSync, unlinkSync } from 'node:fs'
+import { mkdirSync, rmSync, unlinkSync } from 'node:fs'
 import { open, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { writeBackup } from './backup.ts'
+import type { MadeBackup } from './backup.ts'
 import { BackupError } from './backup-error.ts'
 import type { BackupFacts } from './backup-manifest.ts'
 import type { Places } from './backup-sources.ts'
@@ -16,6 +17,7 @@ import { giveRights, realPlace, rightsFor } from './file-rights.ts'
 import { apply, writeJournal } from './restore-journal.ts'
 import type { Journal } from './restore-journal.ts'
 import type { Change } from './restore-plan.ts'
+import { backupBefore, backupsBefore } from './state-files.ts'
 
 export interface RestoreRequest extends Pick<BackupFacts, 'ogwVersion' | 'host' | 'now'> {
   backup: Backup
@@ -32,24 +34,36 @@ export interface RestoreRequest extends Pick<BackupFacts, 'ogwVersion' | 'host' 
 
 /** Backups that were made before restores: so many are kept, the newest. */
 const KEPT = 5
-const BEFORE = /^before-restore-\d{8}T\d{9}Z\.zip$/
 
 interface Prepared {
   target: string
   staged: { file: string; entry: BackupEntry } | null
 }
 
+export interface Restored {
+  /** The backup of what was before. */
+  undo: string
+  /** This ogw would not start with what was before: it is restored with --force alone. */
+  undoNeedsForce: boolean
+}
+
 /**
  * Resolves with the backup of what was before. Rejects with BackupError: then nothing changed,
  * unless the message says that the restore is decided.
  */
-export async function restore(request: RestoreRequest): Promise<{ undo: string }> {
+export async function restore(request: RestoreRequest): Promise<Restored> {
   const { dir } = request.places.state
   const calls = request.disk ?? disk
   const prepared: Prepared[] = []
   let journal: Journal
+  let undo: MadeBackup
   try {
-    journal = await prepare(request, prepared)
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    await assertRoom(request)
+    const file = backupBefore(dir, request.now)
+    undo = await backUpPresent(request, file)
+    await stageAll(request, prepared)
+    journal = journalOf(request, prepared, file)
     await request.assertStopped()
     request.signal?.throwIfAborted()
     await writeJournal(dir, journal, calls)
@@ -66,14 +80,12 @@ export async function restore(request: RestoreRequest): Promise<{ undo: string }
     throw new BackupError('failed', message, { cause })
   }
   prune(dir, request.backup.file)
-  return { undo: journal.undo }
+  const undoNeedsForce = undo.manifest.entries.some(({ problem }) => problem !== null)
+  return { undo: journal.undo, undoNeedsForce }
 }
 
-async function prepare(request: RestoreRequest, prepared: Prepared[]): Promise<Journal> {
-  const { dir } = request.places.state
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
-  await assertRoom(request)
-  const undo = await backUpPresent(request)
+/** `prepared` grows with each file, so that whoever fails knows what to clear away. */
+async function stageAll(request: RestoreRequest, prepared: Prepared[]): Promise<void> {
   for (const { change, entry, path: file } of request.changes) {
     if (file === null || change === 'same' || change === 'keep') continue
     request.signal?.throwIfAborted()
@@ -82,7 +94,6 @@ async function prepare(request: RestoreRequest, prepared: Prepared[]): Promise<J
     prepared.push({ target, staged })
     if (staged !== null) await stage(request, target, staged)
   }
-  return journalOf(request, prepared, undo)
 }
 
 /** Beside its place, so that a rename is enough afterwards. */
@@ -112,12 +123,10 @@ async function assertRoom({ places, changes, backup }: RestoreRequest): Promise<
   throw new BackupError('failed', message)
 }
 
-async function backUpPresent(request: RestoreRequest): Promise<string> {
+async function backUpPresent(request: RestoreRequest, file: string): Promise<MadeBackup> {
   const { places, now, signal } = request
-  const stamp = now.toISOString().replaceAll(/[-:.]/g, '')
-  const file = path.join(places.state.dir, `before-restore-${stamp}.zip`)
   const { ogwVersion, host } = request
-  await writeBackup(
+  const made = await writeBackup(
     {
       places,
       ogwVersion,
@@ -131,7 +140,7 @@ async function backUpPresent(request: RestoreRequest): Promise<string> {
   const { uid, gid } = rightsFor(path.join(places.state.dir, 'new'))
   await using handle = await open(file, 'r')
   await giveRights(handle, { uid, gid, mode: 0o600 })
-  return file
+  return made
 }
 
 function journalOf(request: RestoreRequest, prepared: readonly Prepared[], undo: string): Journal {
@@ -174,11 +183,7 @@ function auditLine({ backup, changes, actor, now }: RestoreRequest, undo: string
 
 /** The one that was just restored stays: whoever undid something may want to do it again. */
 function prune(dir: string, restored: string): void {
-  const all = readdirSync(dir)
-    .filter((name) => BEFORE.test(name))
-    .toSorted()
-  for (const name of all.slice(0, -KEPT)) {
-    const file = path.join(dir, name)
+  for (const file of backupsBefore(dir).slice(0, -KEPT)) {
     if (file !== path.resolve(restored)) unlinkSync(file)
   }
 }

@@ -81,11 +81,17 @@ export class WorkerPerformance {
     this.#restore()
   }
 
-  /** Writes what is not written yet. */
+  /** Writes what is not written yet. Never rejects. */
+  async flush(): Promise<void> {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    await this.#write()
+  }
+
+  /** Follows the fleet no more, and writes the rest. */
   async stop(): Promise<void> {
     this.#unsubscribe()
-    this.#timer?.cancel()
-    await this.#write()
+    await this.flush()
   }
 
   /** Workers that have learned nothing in this run get what they knew before. */

@@ -25,8 +25,8 @@ export interface AccessState {
   book(used: UsedTokens): void
   /** Why the newest write of a file failed. */
   errors(): ReturnType<SnapshotSources['accessErrors']>
-  /** Writes what is not written yet. */
-  stop(): Promise<void>
+  /** Writes what is not written yet. Never rejects. */
+  flush(): Promise<void>
   /** The running config, its tenants as they are in force. The same object while nothing changes. */
   config(): Config
 }
@@ -74,8 +74,8 @@ export function openAccess(options: AccessOptions): AccessState {
       credits_file: credits.error,
       usage_file: usage.error,
     }),
-    async stop() {
-      await Promise.all([credits.stop(), usage.flush()])
+    async flush() {
+      await Promise.all([credits.flush(), usage.flush()])
     },
   }
 }

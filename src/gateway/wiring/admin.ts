@@ -18,6 +18,7 @@ import type { AuditLog } from '../observe/audit-log.ts'
 import type { EventRing } from '../observe/event-ring.ts'
 import type { Log } from '../observe/log.ts'
 import { PlacementState } from '../state/placement-state.ts'
+import { claimState } from '../state/state-owner.ts'
 import { WorkersState } from '../state/workers-state.ts'
 import type { AccessState } from './access.ts'
 import { explain, question } from './explain.ts'
@@ -75,20 +76,61 @@ export interface AdminOptions {
   env: Readonly<Record<string, string | undefined>>
   /** As configured; the real ones stand in it once the listeners have them. */
   addresses: { listen: string; opsListen: string | null }
+  /** Writes what is only in memory yet. */
+  flush(): Promise<void>
   draining(): boolean
 }
 
-/** Listens on the admin socket. Throws StartError where the path cannot be used. */
+/**
+ * Listens on the admin socket, and says in the state folder that it does. Throws StartError where
+ * the path cannot be used.
+ */
 export async function openAdmin(options: AdminOptions): Promise<Admin> {
-  const { parts, state, reload, events, log, paths, env } = options
-  const { clock, fleet, scheduler, prober, inventory, config } = parts
+  const { parts, log, paths, env } = options
+  const { prober, inventory, config } = parts
   const { path: socket } = socketToServe({
     platform: process.platform,
     env,
     uid: process.getuid?.(),
     configured: config().admin.socket,
   })
-  const sources: SnapshotSources = {
+  const sources = sourcesOf(options, socket)
+  const admin = await startAdmin({
+    sources,
+    socketMode: Number.parseInt(config().admin.mode, 8),
+    storage: paths,
+    flush: () => options.flush(),
+    async probe(worker) {
+      await prober.probeNow(worker)
+      await inventory.readNow(worker)
+    },
+    actions: modelActions(parts),
+    access: {
+      keys: options.access.keys,
+      credits: options.access.credits,
+      usage: options.access.usage,
+      state: options.access.tenants,
+      tenants: () => options.access.config().tenants,
+    },
+    prefer: (model) => explain(options, question(model)).decision.worker,
+    explain: (asked) => explain(options, asked),
+    onBug: (operation, error) => log.bug('admin.bug', error, { operation }),
+  })
+  const owner = sayOwner(options, socket)
+  return {
+    ...admin,
+    async stop() {
+      await admin.stop()
+      owner?.[Symbol.dispose]()
+    },
+  }
+}
+
+/** What operators are shown. */
+function sourcesOf(options: AdminOptions, socket: string): SnapshotSources {
+  const { parts, state, reload, events } = options
+  const { clock, fleet, scheduler } = parts
+  return {
     clock,
     facts: {
       host: hostname(),
@@ -118,26 +160,18 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     accessErrors: () => options.access.errors(),
     draining: () => options.draining(),
   }
-  return await startAdmin({
-    sources,
-    socketMode: Number.parseInt(config().admin.mode, 8),
-    storage: paths,
-    async probe(worker) {
-      await prober.probeNow(worker)
-      await inventory.readNow(worker)
-    },
-    actions: modelActions(parts),
-    access: {
-      keys: options.access.keys,
-      credits: options.access.credits,
-      usage: options.access.usage,
-      state: options.access.tenants,
-      tenants: () => options.access.config().tenants,
-    },
-    prefer: (model) => explain(options, question(model)).decision.worker,
-    explain: (asked) => explain(options, asked),
-    onBug: (operation, error) => log.bug('admin.bug', error, { operation }),
-  })
+}
+
+/** A folder that cannot be written starts nothing less: a restore there would fail as well. */
+function sayOwner({ paths, parts, log }: AdminOptions, socket: string): Disposable | undefined {
+  const started_at = new Date(parts.clock.now()).toISOString()
+  try {
+    return claimState(paths.dir, { pid: process.pid, host: hostname(), socket, started_at })
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    log.event('state.trouble', { problem })
+    return undefined
+  }
 }
 
 function tenantBoard({ parts, access, state, reload }: AdminOptions): TenantBoard {

@@ -59,6 +59,7 @@ const INPUTS: { [N in OperationName]: InputOf<N> } = {
   'config.drift': {},
   'config.reload': {},
   'storage.list': {},
+  'storage.flush': {},
   events: { limit: 3 },
   'events.follow': { limit: 1 },
   'audit.list': { limit: 2 },

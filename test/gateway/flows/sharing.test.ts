@@ -90,7 +90,7 @@ test('no key and no prompt is left in logs, state, audit or metrics', async () =
     { headers: { authorization: 'Bearer CANARY-2' } },
   )
   await rig.quiet()
-  await rig.gateway.access.stop()
+  await rig.gateway.access.flush()
   const dir = rig.gateway.parts.config().storage.dir ?? ''
   const files = readdirSync(dir).map((name) => readFileSync(path.join(dir, name), 'utf8'))
   assert.ok(files.length >= 3, 'there is state to look at')

@@ -149,5 +149,5 @@ test('a full disk refuses grants, stops no request, and is made good when it has
   })
   await until(() => state.error === undefined, { ...patience, what: 'no trouble' })
   assert.equal(troubles.length, 2, 'told once each way')
-  await state.stop()
+  await state.flush()
 })

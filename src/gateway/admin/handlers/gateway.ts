@@ -1,12 +1,13 @@
 // The gateway itself: status, health, the snapshot and its feed, events, audit, state files.
 
 import { stat } from 'node:fs/promises'
+import path from 'node:path'
 import type { StoragePaths } from '../../config/storage-paths.ts'
 import { AuditEntry } from '../../contract/schema/gateway.ts'
 import type { StateFile, Status } from '../../contract/schema/gateway.ts'
 import type { AuditLog } from '../../observe/audit-log.ts'
 import type { EventRing, KeptEvent } from '../../observe/event-ring.ts'
-import { STATE_FILES, STATE_ROLES } from '../../state/state-files.ts'
+import { STATE_FILES, STATE_ROLES, backupsBefore } from '../../state/state-files.ts'
 import type { Feed } from '../feed.ts'
 import type { Handlers } from '../handlers.ts'
 import { knownModels } from '../rows/models.ts'
@@ -21,6 +22,8 @@ export interface GatewayDeps {
   feed: Feed
   audit: AuditLog
   storage: StoragePaths
+  /** Writes what is only in memory yet. Rejects nothing: a file that fails says so itself. */
+  flush(): Promise<void>
 }
 
 type Name =
@@ -30,6 +33,7 @@ type Name =
   | 'watch'
   | 'names'
   | 'storage.list'
+  | 'storage.flush'
   | 'events'
   | 'events.follow'
   | 'audit.list'
@@ -50,7 +54,16 @@ export function gatewayHandlers(deps: GatewayDeps): Pick<Handlers, Name> {
       workers: sources.fleet.workers().map(({ name }) => name),
       models: knownModels(sources.fleet.workers()).map(({ name }) => name),
     }),
-    'storage.list': () => Promise.all(stateFiles(sources, storage)),
+    'storage.list': () =>
+      Promise.all([...stateFiles(sources, storage), ...automaticBackups(storage.dir)]),
+    'storage.flush': async () => {
+      await Promise.all([deps.flush(), audit.flush()])
+      const files = await Promise.all(stateFiles(sources, storage))
+      const { host } = sources.facts
+      const { file: configFile } = sources.reload
+      const config_file = configFile === undefined ? null : path.resolve(configFile)
+      return { host, config_file, dir: storage.dir, files }
+    },
     events: ({ limit = SHOWN }) => sources.events.after(0, limit),
     'events.follow': ({ limit = 0 }, { signal }) => follow(sources.events, limit, signal),
     // Lines about requests stand in the same file; they are no changes.
@@ -108,9 +121,22 @@ function stateFiles(sources: SnapshotSources, storage: StoragePaths): Promise<St
   })
 }
 
+function automaticBackups(dir: string): Promise<StateFile>[] {
+  const holds = 'what was before a restore; `ogw backup restore` brings it back'
+  return backupsIn(dir).map((file) => stateFile({ name: 'before_restore', path: file, holds }))
+}
+
+function backupsIn(dir: string): string[] {
+  try {
+    return backupsBefore(dir)
+  } catch {
+    return [] // no folder yet; one that cannot be read shows in the files of the state
+  }
+}
+
 async function stateFile(
   file: { name: string; path: string; holds: string },
-  error: string | undefined,
+  error?: string,
 ): Promise<StateFile> {
   const found = await stat(file.path).catch(() => undefined) // not written yet, or not readable
   return {

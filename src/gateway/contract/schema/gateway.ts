@@ -93,7 +93,7 @@ export const Reload = z.object({
 export type Reload = z.infer<typeof Reload>
 
 export const StateFile = z.object({
-  /** The key under `storage`, as in `keys_file`. */
+  /** The key under `storage`, as in `keys_file`; `before_restore` for what a restore kept. */
   name: z.string(),
   path: z.string(),
   exists: z.boolean(),
@@ -104,6 +104,16 @@ export const StateFile = z.object({
   error: z.string().nullable(),
 })
 export type StateFile = z.infer<typeof StateFile>
+
+export const Flushed = z.object({
+  /** Of the machine that the files are on. */
+  host: z.string(),
+  /** Null where the config is no file. */
+  config_file: z.string().nullable(),
+  dir: z.string(),
+  files: z.array(StateFile),
+})
+export type Flushed = z.infer<typeof Flushed>
 
 export const Status = GatewaySection.extend({
   uptime_s: z.number(),
@@ -143,6 +153,7 @@ export const gatewayShapes = {
   'config.drift': { input: Nothing, output: Drift },
   'config.reload': { input: changeOf({}), output: Reload },
   'storage.list': { input: Nothing, output: z.array(StateFile) },
+  'storage.flush': { input: Nothing, output: Flushed },
   events: { input: Newest, output: z.array(EventRow) },
   'events.follow': { input: Newest, output: EventRow },
   'audit.list': { input: Newest, output: z.array(AuditEntry) },

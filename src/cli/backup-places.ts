@@ -1,0 +1,142 @@
+// Which files a backup is about, and which gateway runs over them. A running gateway is believed;
+// otherwise config and state are where `ogw serve` would find them.
+
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { hostname } from 'node:os'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { findConfigFile } from '../gateway/config/load.ts'
+import { problemText } from '../gateway/config/problem.ts'
+import { writtenStorage } from '../gateway/config/written-storage.ts'
+import { AdminClient } from '../gateway/contract/client.ts'
+import { AdminError } from '../gateway/contract/faults.ts'
+import type { OutputOf } from '../gateway/contract/schema.ts'
+import { socketTransport } from '../gateway/contract/transport.ts'
+import { BackupError } from '../gateway/state/backup-error.ts'
+import type { Places } from '../gateway/state/backup-sources.ts'
+import { STATE_ROLES } from '../gateway/state/state-files.ts'
+import type { StatePlaces } from '../gateway/state/state-files.ts'
+import { stateOwner } from '../gateway/state/state-owner.ts'
+import { actorOf } from './connect.ts'
+import type { CliContext } from './context.ts'
+import { CliError } from './exit-codes.ts'
+import type { CliIo } from './io.ts'
+
+type Flushed = OutputOf<'storage.flush'>
+
+/** A gateway that does not answer within it hangs, but it is there. */
+const ANSWER_MS = 5_000
+
+/** Those of the gateway that commands reach, all of it written to disk; undefined = none runs. */
+export async function placesOfRunning(context: CliContext): Promise<Places | undefined> {
+  let flushed: Flushed
+  try {
+    flushed = await context.admin().call('storage.flush', {})
+  } catch (error) {
+    // Who named a gateway means that one, and not whatever is on this disk.
+    const named = context.options.socket ?? context.options.context
+    const nobody = error instanceof AdminError && error.code === 'not_running'
+    if (nobody && named === undefined && !isForbidden(error)) return undefined
+    throw error
+  }
+  const { host, config_file: config, dir, files } = flushed
+  if (host !== hostname()) {
+    const details = [`run it there, as in \`ssh ${host} ogw backup create - > backup.zip\``]
+    throw new CliError('usage', `that gateway runs on ${host}, and its files are there`, {
+      details,
+    })
+  }
+  const paths = new Map(files.map((file) => [file.name, file.path]))
+  return { config: config ?? undefined, state: statePlaces(dir, (role) => paths.get(role)) }
+}
+
+/** As `ogw serve` finds them. `file` is from --config and need not exist where it is restored. */
+export function placesOnDisk(io: CliIo, file: string | undefined, text?: string): Places {
+  const config = file ?? findConfigFile(io.env)
+  const absolute = config === undefined ? undefined : path.resolve(config)
+  const written = writtenStorage(text ?? textOf(absolute), io.env)
+  if (written.ok) return { config: absolute, state: written.paths }
+  const message = `${config ?? 'the config'} does not say where state is`
+  throw new CliError('configInvalid', message, { details: written.problems.map(problemText) })
+}
+
+function textOf(file: string | undefined): string {
+  if (file === undefined) return '{}'
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new CliError('configInvalid', `cannot read the config ${file}: ${why}`, { cause })
+  }
+}
+
+function statePlaces(
+  dir: string,
+  placeOf: (role: (typeof STATE_ROLES)[number]) => string | undefined,
+): StatePlaces {
+  const entries = STATE_ROLES.map((role) => [role, placeOf(role) ?? null] as const)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one entry for each role
+  return { dir, ...Object.fromEntries(entries) } as StatePlaces
+}
+
+/** A gateway over a state folder: one that answered, or one that must be taken for alive. */
+export interface RunningGateway {
+  pid: number
+  socket: string
+  host: string
+  /** Why it could not be asked; undefined = it answered, and has written all it had. */
+  unsure: string | undefined
+}
+
+/** Undefined = no gateway runs over the folder. Rejects nothing. */
+export async function gatewayOver(dir: string, io: CliIo): Promise<RunningGateway | undefined> {
+  const owner = stateOwner(dir)
+  if (owner === undefined) return undefined
+  const { pid, socket, host } = owner
+  const client = new AdminClient({ transport: socketTransport([socket]), actor: actorOf(io) })
+  const ended = new AbortController()
+  try {
+    const flushed = await Promise.race([
+      client.call('storage.flush', {}),
+      delay(ANSWER_MS, undefined, { signal: ended.signal }),
+    ])
+    if (flushed === undefined) return { pid, socket, host, unsure: 'it does not answer' }
+    // Another gateway may have the socket by now.
+    return isSameFolder(flushed.dir, dir) ? { pid, socket, host, unsure: undefined } : undefined
+  } catch (error) {
+    const gone = error instanceof AdminError && error.code === 'not_running' && !isForbidden(error)
+    if (gone && host === hostname()) return undefined
+    const why = error instanceof Error ? error.message : String(error)
+    const unsure = gone ? `it ran on ${host}, where this machine cannot ask` : why
+    return { pid, socket, host, unsure }
+  } finally {
+    ended.abort()
+    client.close()
+  }
+}
+
+/** Throws BackupError where a gateway runs, or may run, over the folder. */
+export async function assertStopped(dir: string, io: CliIo, force: boolean): Promise<void> {
+  const gateway = await gatewayOver(dir, io)
+  if (gateway === undefined) return
+  const { pid, host, unsure } = gateway
+  const what = 'stop it first (`systemctl stop ogw`), restore, and start it again'
+  if (unsure === undefined) {
+    const message = `a gateway runs over ${dir} (process ${pid}) and would write over what is restored: ${what}`
+    throw new BackupError('refused', message)
+  }
+  // Of a container that was killed nobody can say more than that it was there.
+  if (force && host !== hostname()) return
+  const message = `a gateway may run over ${dir} (process ${pid} on ${host}): ${unsure}. If it does, ${what}; if it is gone for sure, say --force`
+  throw new BackupError('refused', message)
+}
+
+/** A socket that this user may not use says nothing about who listens. */
+function isForbidden(error: AdminError): boolean {
+  const { tried } = error.details
+  return Array.isArray(tried) && tried.some((one: { code?: unknown }) => one.code === 'EACCES')
+}
+
+function isSameFolder(a: string, b: string): boolean {
+  return a === b || (existsSync(a) && existsSync(b) && realpathSync(a) === realpathSync(b))
+}
