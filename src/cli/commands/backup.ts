@@ -168,6 +168,7 @@ async function restoreBackup(
 ): Promise<void> {
   const { io } = context
   const { withConfig = false, dryRun = false, force = false } = flags
+  if (io.readOnly === true && !dryRun) throw new CliError('refused', 'this console only reads')
   await using backup = await openBackup(path.resolve(file))
   if (!force) refuseProblems(backup)
   const places = targetPlaces(context, backup, flags)
@@ -202,6 +203,10 @@ async function restoreBackup(
     signal: io.interrupted(),
   })
   context.print({ ...row, undo: restored.undo }, () => view)
+  const started = await gatewayOver(dir, io)
+  if (started !== undefined) {
+    context.say(`warning: a gateway has started meanwhile (process ${started.pid}): restart it now`)
+  }
   context.say(`restored; start the gateway again. To undo: ${undoLine(restored, places, changes)}`)
 }
 

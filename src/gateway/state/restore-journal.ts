@@ -8,9 +8,11 @@ import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { StartError } from '../start-error.ts'
+import { BackupError } from './backup-error.ts'
 import { codeOf, disk, flushFolder, reasonOf, replaceFile } from './disk.ts'
 import type { Disk } from './disk.ts'
 import { giveRights, rightsFor } from './file-rights.ts'
+import { lockRestore } from './restore-lock.ts'
 import { tallyOf } from './tally.ts'
 
 const Step = z.strictObject({
@@ -79,8 +81,11 @@ export async function finishRestore(dir: string, calls = disk): Promise<Journal 
   if (journal === undefined) return undefined
   const file = path.join(dir, JOURNAL_NAME)
   try {
+    using _lock = lockRestore(dir)
     await apply(dir, journal, calls)
   } catch (cause) {
+    // It is not interrupted but at work: a supervisor tries again, and finds it done.
+    if (cause instanceof BackupError) throw new StartError(cause.message, 1, { cause })
     throw notFinished(file, reasonOf(cause), cause, journal)
   }
   return journal
@@ -96,7 +101,7 @@ export async function apply(dir: string, journal: Journal, calls: Disk): Promise
   for (const folder of folders) await flushFolder(folder, calls)
   // A kill right behind this line writes it twice, which is better than not at all.
   if (journal.audit !== null) await note(journal.audit)
-  await calls.remove(path.join(dir, JOURNAL_NAME))
+  await removeIfThere(path.join(dir, JOURNAL_NAME), calls)
   // The restore is done: a disk that cannot flush this tells so at the next write.
   await flushFolder(dir, calls).catch(() => {})
 }

@@ -14,6 +14,7 @@ import type { Backup, BackupEntry } from './backup-verify.ts'
 import { disk, flushFolder, reasonOf, writeWhole } from './disk.ts'
 import type { Disk } from './disk.ts'
 import { giveRights, realPlace, rightsFor } from './file-rights.ts'
+import { lockRestore } from './restore-lock.ts'
 import { apply, writeJournal } from './restore-journal.ts'
 import type { Journal } from './restore-journal.ts'
 import type { Change } from './restore-plan.ts'
@@ -53,12 +54,21 @@ export interface Restored {
  */
 export async function restore(request: RestoreRequest): Promise<Restored> {
   const { dir } = request.places.state
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw nothingDone(cause)
+  }
+  using _lock = lockRestore(dir)
+  return await restoreLocked(request, dir)
+}
+
+async function restoreLocked(request: RestoreRequest, dir: string): Promise<Restored> {
   const calls = request.disk ?? disk
   const prepared: Prepared[] = []
   let journal: Journal
   let undo: MadeBackup
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
     await assertRoom(request)
     const file = backupBefore(dir, request.now)
     undo = await backUpPresent(request, file)
@@ -70,8 +80,7 @@ export async function restore(request: RestoreRequest): Promise<Restored> {
   } catch (cause) {
     for (const { staged } of prepared) if (staged !== null) rmSync(staged.file, { force: true })
     if (cause instanceof BackupError || request.signal?.aborted === true) throw cause
-    const message = `nothing was restored and nothing changed: ${reasonOf(cause)}`
-    throw new BackupError('failed', message, { cause })
+    throw nothingDone(cause)
   }
   try {
     await apply(dir, journal, calls)
@@ -82,6 +91,11 @@ export async function restore(request: RestoreRequest): Promise<Restored> {
   prune(dir, request.backup.file)
   const undoNeedsForce = undo.manifest.entries.some(({ problem }) => problem !== null)
   return { undo: journal.undo, undoNeedsForce }
+}
+
+function nothingDone(cause: unknown): BackupError {
+  const message = `nothing was restored and nothing changed: ${reasonOf(cause)}`
+  return new BackupError('failed', message, { cause })
 }
 
 /** `prepared` grows with each file, so that whoever fails knows what to clear away. */

@@ -20,8 +20,10 @@ import { manifestText, sumsText } from '../../../src/gateway/state/backup-manife
 import type { Manifest } from '../../../src/gateway/state/backup-manifest.ts'
 import { openBackup, refuseProblems } from '../../../src/gateway/state/backup-verify.ts'
 import { writeBackup } from '../../../src/gateway/state/backup.ts'
+import { PlacementState } from '../../../src/gateway/state/placement-state.ts'
 import { STATE_FILES, STATE_ROLES } from '../../../src/gateway/state/state-files.ts'
 import { CALLS_OF_A_WRITE, diskError, watchedDisk } from '../../support/faulty-disk.ts'
+import { manualClock } from '../../support/manual-clock.ts'
 import { needsTool } from '../../support/needs.ts'
 import { FACTS, stateFolder } from '../../support/state-folder.ts'
 import type { StateFolder } from '../../support/state-folder.ts'
@@ -158,6 +160,49 @@ describe('what it holds', () => {
     const sizes = new Map(backup.entries.map(({ role, size }) => [role, size]))
     assert.deepEqual([sizes.get('usage_file'), sizes.get('audit_file')], [0, 5_005_000])
   })
+})
+
+// The history is written before its document: in a backup it may be ahead, and never behind.
+test('while edits go on, document and history of a backup fit each other', async () => {
+  const clock = manualClock()
+  const files = {
+    document: box.fileOf('model_placement_file'),
+    history: box.fileOf('placement_history_file'),
+  }
+  const baselines = () => new Map<string, never>()
+  const placement = new PlacementState(files, { clock, baselines, place: () => {} })
+  let ended = false
+  const edits = (async () => {
+    for (let count = 0; !ended; count += 1) {
+      const override = { mode: 'allow_all' as const, allowed_models: [], denied_models: [] }
+      const worker = `node-${count % 3}`
+      const allowed_models = [`m${count}:1b`]
+      await placement.edit('anna@cli', () => ({
+        overrides: new Map([[worker, { ...override, allowed_models }]]),
+        operation: `allow m${count}:1b`,
+      }))
+    }
+  })()
+  const revisions = new Set<number>()
+  for (let count = 0; count < 25; count += 1) {
+    const { file } = await box.backUp(`b${count}.zip`)
+    await using backup = await openBackup(file)
+    refuseProblems(backup)
+    const { revision } = JSON.parse(backup.text('model_placement_file') ?? '') as {
+      revision: number
+    }
+    const entry = backup.entries.find(({ role }) => role === 'placement_history_file')
+    assert.ok(entry !== undefined)
+    const chunks: Uint8Array[] = []
+    for await (const chunk of backup.read(entry)) chunks.push(chunk)
+    const lines = Buffer.concat(chunks).toString().split('\n').slice(0, -1)
+    const ids = lines.map((line) => (JSON.parse(line) as { id: number }).id)
+    assert.ok(ids.includes(revision), `revision ${revision} is not in ${ids.slice(-3).join(', ')}`)
+    revisions.add(revision)
+  }
+  ended = true
+  await edits
+  assert.ok(revisions.size > 5, 'edits went on meanwhile')
 })
 
 describe('making one', () => {

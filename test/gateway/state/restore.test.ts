@@ -17,6 +17,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { hostname } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { AuditEntry } from '../../../src/gateway/contract/schema/gateway.ts'
@@ -43,12 +44,15 @@ afterEach(() => box[Symbol.dispose]())
 
 /** All but the audit log, to which a restore adds a line. */
 function state(): Record<string, string> {
-  const { 'audit.jsonl': _audit, ...others } = box.content()
+  // A killed process leaves its lock, which is in nobody's way.
+  const { 'audit.jsonl': _audit, 'restore.lock': _lock, ...others } = box.content()
   return others
 }
 
 const leftovers = (): string[] =>
-  readdirSync(box.dir).filter((name) => /\.(?:restore|tmp)$/.test(name) || name === JOURNAL_NAME)
+  readdirSync(box.dir).filter(
+    (name) => /\.(?:restore|tmp|lock)$/.test(name) || name === JOURNAL_NAME,
+  )
 
 const undos = (): string[] =>
   readdirSync(box.dir)
@@ -291,6 +295,36 @@ describe('a disk call that fails', () => {
     assert.ok(early > 30 && late > 9, `${early} calls before the decision, ${late} after`)
   })
 
+  // Two operators in one night: both prepare the same files.
+  test('a second restore at the same time is refused; a killed one is in nobody’s way', async () => {
+    const old = state()
+    box.fill(2)
+    const lock = path.join(box.dir, 'restore.lock')
+    const before = box.content()
+    writeFileSync(lock, `${process.ppid} ${hostname()}\n`)
+    await assert.rejects(restoreFile(box.places, file), /a restore is under way.*process \d+/)
+    rmSync(lock)
+    assert.deepEqual(box.content(), before)
+
+    const { pid } = spawnSync(process.execPath, ['--version'])
+    writeFileSync(lock, `${pid} ${hostname()}\n`)
+    await restoreFile(box.places, file, { withConfig: true })
+    assert.deepEqual(state(), old)
+    assert.ok(!existsSync(lock))
+  })
+
+  test('a gateway does not finish a restore of a process that lives', async () => {
+    const { all } = await callsOfARestore()
+    killBefore(all - 3)
+    writeFileSync(path.join(box.dir, 'restore.lock'), `${process.ppid} ${hostname()}\n`)
+    await assert.rejects(finishRestore(box.dir), (error) => {
+      assert.ok(error instanceof StartError)
+      assert.equal(error.exitCode, 1)
+      assert.match(error.message, /restore is under way .*wait for its end/)
+      return true
+    })
+  })
+
   test('a gateway that has started in the meantime: nothing changes', async () => {
     box.fill(2)
     const before = box.content()
@@ -356,7 +390,7 @@ describe('kill -9 before each disk call', () => {
       const finished = await finishRestore(box.dir)
       assert.deepEqual(state(), old, `killed before call ${count}`)
       assert.match(readFileSync(box.fileOf('audit_file'), 'utf8'), /backup\.restore/)
-      assert.deepEqual(leftovers(), [])
+      assert.deepEqual(leftovers(), finished === undefined ? ['restore.lock'] : [])
       // Behind the very last step there is nothing left to do.
       assert.equal(finished === undefined, count === all - 1)
       if (finished !== undefined) assert.ok(existsSync(finished.undo))
