@@ -148,19 +148,14 @@ const MODELS = bindings('models', [
 ])
 
 const TENANTS = bindings('tenants', [
-  [
-    'tenant.open',
-    'enter',
-    'policy: limits, boxes for unlimited, models; on a key: the key',
-    'policy',
-  ],
-  ['tenant.grant', 'C', 'grant credits to the tenant, or to the actor under the cursor', 'credits'],
-  ['tenant.keys', 'K', 'keys: make one (shown once), revoke one (its id is typed)', 'keys'],
-  ['tenant.pane', 'tab', 'move in the actors, in the keys, in the tenants', 'pane'],
+  ['tenant.open', 'enter', 'policy with its limits; on a key: the key', 'policy'],
+  ['tenant.grant', 'C', 'grant credits, to the tenant or the actor', 'credits'],
+  ['tenant.keys', 'K', 'keys: make one, shown once; revoke one', 'keys'],
+  ['tenant.pane', 'tab', 'actors, keys, and back to the tenants', 'pane'],
   ['tenant.undo', 'u', 'undo my last change of a tenant or grant', 'undo'],
-  ['tenant.reset', 'R', 'count credits from zero in this window (asks)', 'reset'],
-  ['tenant.revoke', 'x', 'revoke the key under the cursor (its id is typed)'],
-  ['tenant.paneBack', 'S-tab', 'the same the other way'],
+  ['tenant.reset', 'R', 'count credits from zero again (asks)', 'reset'],
+  ['tenant.revoke', 'x', 'revoke this key (its id is typed)'],
+  ['tenant.paneBack', 'S-tab', 'the same the other way round'],
 ])
 
 const EVENTS = bindings('events', [

@@ -46,8 +46,8 @@ const SECTIONS: readonly Section[] = [
   {
     on: 'tenants',
     title: '5 Tenants',
-    images: [],
-    text: 'Who shares the fleet, and what is left of their credits: `!` from 90 %, `✗` when all is spent, `∞` where there is no limit. REQ/MIN and TOK/MIN are of the last minute; SHARE is the weight. Below, the actors and keys of the tenant under the cursor, at most 100 of each, those in use first; LAST is known since the gateway started. Enter opens the policy: each limit that may be none has a box to tick, Space ticks it, unticking brings the number back; amounts may be written as 500k or 2M. A conflict keeps what was typed and shows the rest as it is now. `u` takes changes of tenants and grants back; a reset asks, and a revoked key wants its id typed, because nothing brings them back. A new key is shown once and is nowhere afterwards. There is no switching off of a tenant: revoke its keys, or deny it `*`. `ogw tenants set` makes new ones. A gateway that is older than this screen is said to be in one line.',
+    images: ['tenants'],
+    text: 'Who shares the fleet, and what is left of their credits: `!` from 90 %, `✗` when all is spent, `∞` where there is no limit. REQ/MIN and TOK/MIN are of the last minute; SHARE is the weight; ACTORS have an account of credits, which who is not vouched for has not. Below, the actors and keys of the tenant under the cursor, at most 100 of each, those in use first; LAST is known since the gateway started. Enter opens the policy: each limit that may be none has a box to tick, Space ticks it, unticking brings the number back; amounts may be written as 500k or 2M. A conflict keeps what was typed and shows the rest as it is now. `u` takes changes of tenants and grants back; a reset asks, and a revoked key wants its id typed, because nothing brings them back. A new key is shown once and is nowhere afterwards. There is no switching off of a tenant: revoke its keys, or deny it `*`. `ogw tenants set` makes new ones. A gateway that is older than this screen is said to be in one line.',
   },
   {
     on: 'events',

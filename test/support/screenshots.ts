@@ -43,11 +43,12 @@ const SHOTS: readonly Shot[] = [
     see: /▶ stream/,
   },
   { name: 'models', title: 'Models and what they can do', keys: ['4'], see: /CAPS/ },
+  { name: 'tenants', title: 'Tenants and their credits', keys: ['5', 'j', 'j'], see: /keys of/ },
   { name: 'events', title: 'Events', keys: ['6'], see: /worker\.up/ },
   { name: 'help', title: 'Help, made from the keys', keys: ['1', '?'], see: /toggle the exact/ },
 ]
 
-/** So that there is something to see in the matrix. */
+/** So that there is something to see in the matrix, and among tenants. */
 const RULES = [
   'placement deny gemma4:* node-2 --force',
   'placement allow gemma4:12b node-2',
@@ -55,6 +56,11 @@ const RULES = [
   'placement preset node-5 only-installed',
   'placement deny qwen3:* node-9 --force',
   'workers drain node-8',
+  'tenants set default --credits 400000',
+  'tenants set acme --weight 4 --credits 10000000 --models qwen3:* --models gemma4:*',
+  'tenants set batch --priority background --credits 2000000 --actor-credits 500000',
+  'keys create --tenant acme --expires 30d',
+  'keys create --tenant batch --scope read',
 ]
 
 const demo = spawn(

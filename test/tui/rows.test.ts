@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Snapshot } from '../../src/gateway/contract/schema/snapshot.ts'
+import { type FormOverlay, limitField, textField } from '../../src/tui/form.ts'
 import { isTooSmall } from '../../src/tui/layout.ts'
 import { fit, width } from '../../src/tui/present/text.ts'
 import { matrixCell } from '../../src/tui/screens/matrix-cell.ts'
@@ -43,6 +44,27 @@ function evilName(random: () => number): string {
     () => PIECES[Math.floor(random() * PIECES.length)],
   )
   return pieces.join('')
+}
+
+/** As if somebody had typed and pasted all of it. */
+function evilForm(): FormOverlay {
+  return {
+    kind: 'form',
+    title: 'policy of 模型',
+    lines: [],
+    fields: [
+      textField(['text', '模型'.repeat(9)], PIECES.join(''), '한국어'.repeat(40)),
+      limitField(['off', 'off'], 0, { unit: 'tokens', hint: '' }),
+      limitField(['on', 'on'], 1e15, { unit: 'tokens', hint: '' }),
+      textField(['end', 'end'], '🦙🚀'.repeat(60), ''),
+    ],
+    focus: 0,
+    yes: 'Apply',
+    problem: PIECES.join(' '),
+    busy: false,
+    openedMono: 0,
+    onSubmit() {},
+  }
 }
 
 /** The fleet with every foreign text replaced. */
@@ -126,6 +148,12 @@ const UIS: readonly Partial<UiState>[] = [
       plan: undefined,
       problem: undefined,
     },
+  },
+  ...[0, 1, 2, 3].map((focus) => ({ overlays: [{ ...evilForm(), focus }] })),
+  {
+    overlays: [
+      { kind: 'secret', title: '模型', secret: 'ogw_'.repeat(30), lines: [], openedMono: 0 },
+    ],
   },
   { matrix: { ...INITIAL_UI.matrix, density: 'compact', columnIndex: 3 } },
   { matrix: { ...INITIAL_UI.matrix, density: 'words', columnIndex: 9 } },

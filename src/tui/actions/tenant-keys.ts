@@ -122,7 +122,8 @@ export function showSecret(console: Console, title: string, secret: string): voi
     title: sanitise(title),
     secret: sanitise(secret),
     lines: [
-      lineOf('Shown once: give it to its owner now. It is not stored and cannot be read again.'),
+      lineOf('Shown once: give it to its owner now.'),
+      lineOf('It is not stored and cannot be read again.'),
     ],
     openedMono: console.store.clock.mono(),
   })

@@ -1,7 +1,7 @@
 // What a console says of tenants: limits, what is used of them, who may use which models. 0 is no
 // limit everywhere, and is shown as ∞.
 
-import type { ActorLine, TenantLine } from '../../gateway/contract/schema/tenants.ts'
+import type { TenantLine } from '../../gateway/contract/schema/tenants.ts'
 import { bar } from './bars.ts'
 import type { Tone } from './cell.ts'
 import { pad, sanitise } from './text.ts'
@@ -99,14 +99,7 @@ export function weightText(weight: number): string {
 
 /** Where its settings come from. */
 export function originOf({ in_config: written, name, set_at_run_time: set }: TenantLine): string {
-  const from = written
-    ? 'from the config'
-    : name === 'default'
-      ? 'always there'
-      : 'made at run time'
+  if (!written && name !== 'default') return 'made at run time'
+  const from = written ? 'from the config' : 'always there'
   return set.length === 0 ? from : `${from}; set at run time: ${set.map(sanitise).join(', ')}`
-}
-
-export function runsText({ active, queued }: Pick<ActorLine, 'active' | 'queued'>): string {
-  return queued === 0 ? String(active) : `${active}+${queued}`
 }

@@ -232,7 +232,7 @@ const OPEN_KEYS = {
   text: 'j k scroll  Esc closes',
   menu: 'j k move  Enter or its key chooses  Esc closes',
   confirm: 'Tab other button  Enter presses it  y yes  Esc cancels',
-  form: 'Tab ↑ ↓ next field  Space ticks  Ctrl-S applies  Esc cancels',
+  form: 'Tab next field  Space ticks  Ctrl-S applies  Esc cancels',
   secret: 'y copies it  Esc closes',
   prompt: 'Enter accepts  Tab completes  ↑ ↓ earlier lines  Esc goes back',
 } as const

@@ -5,6 +5,7 @@ import type { ConfirmOverlay, Overlay } from '../state.ts'
 import { fitLine, type Line, lineOf, lineWidth, type Span, span } from '../theme.ts'
 import { fillRows, type View } from '../view.ts'
 import { keyContextOf } from '../context.ts'
+import { toPureAscii } from '../present/glyphs.ts'
 import { formLines } from './form.ts'
 import { helpLines } from './help.ts'
 
@@ -29,7 +30,7 @@ interface Area {
 }
 
 function boxOf(overlay: Exclude<Overlay, { kind: 'help' }>, area: Area): Line[] {
-  const inner = contentOf(overlay, area)
+  const inner = inLetters(contentOf(overlay, area), area)
   const widest = inner.lines.reduce((most, line) => Math.max(most, lineWidth(line)), 0)
   const wanted = Math.max(widest, lineWidth(lineOf(inner.title)) + 4, 40)
   const width = Math.min(area.columns - 4, wanted)
@@ -49,6 +50,15 @@ function boxOf(overlay: Exclude<Overlay, { kind: 'help' }>, area: Area): Line[] 
     ]),
     [indent, span(`└${'─'.repeat(width + 2)}┘`)],
   ]
+}
+
+/** Before anything is measured: a sign may be one cell and its letters three. */
+function inLetters(content: Content, { ascii }: Area): Content {
+  if (!ascii) return content
+  const lines = content.lines.map((line) =>
+    line.map(({ text, style }) => span(toPureAscii(text), style)),
+  )
+  return { title: content.title, lines }
 }
 
 interface Content {

@@ -71,7 +71,7 @@ function columnsOf({ layout, theme }: FleetView): TableColumn<TenantItem>[] {
   const toneOf = ({ row }: TenantItem) => SPENT_TONE[spentOf(row.account, row.credits).state]
   return [
     column(of('tenant', ['TENANT', 11], ['TENANT', 10]), ({ row }) => sanitise(row.name), {
-      grows: 24,
+      grows: 63,
     }),
     column(of('keys', ['KEYS', 4], ['KEY', 4]), ({ row }) => count(row.keys), {
       align: right,

@@ -401,3 +401,20 @@ test('while the gateway is gone every change is refused', async () => {
   }
   assert.deepEqual(gateway.changes(), [])
 })
+
+test('a screen reader hears the tenant and the field that has the focus', async () => {
+  await using gateway = await startFakeGateway()
+  await using console = startConsole(gateway.socket, { screenReader: true })
+  await console.see(/gemma4:12b on node-1/)
+  await console.type('5', 'j')
+  await console.see(/screen Tenants, 7 rows[^]*batch/)
+  await console.type('\r')
+  await console.see(/policy of batch[^]*field 1 of 8, weight: 1/)
+  await readable()
+  await console.type('\t', ' ')
+  await console.see(/field 2 of 8, max in flight: *$/m)
+  await console.type(' ')
+  await console.see(/field 2 of 8, max in flight: unlimited/)
+  await console.type('\u001b')
+  assert.deepEqual(gateway.changes(), [])
+})

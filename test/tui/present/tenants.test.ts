@@ -88,9 +88,5 @@ test('lists of models, and where settings come from', () => {
     tenantLine('default', { in_config: false }),
     tenantLine('b', { in_config: false, set_at_run_time: ['credits'] }),
   ]
-  assert.deepEqual(origins.map(originOf), [
-    'from the config',
-    'always there',
-    'made at run time; set at run time: credits',
-  ])
+  assert.deepEqual(origins.map(originOf), ['from the config', 'always there', 'made at run time'])
 })
