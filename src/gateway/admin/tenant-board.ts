@@ -13,7 +13,7 @@ import type { Account } from '../policy/credits.ts'
 import type { CreditsState } from '../state/credits-state.ts'
 import { isUsable } from '../state/keys-state.ts'
 import type { KeysState, StoredKey } from '../state/keys-state.ts'
-import { plainTenant, sameName } from '../state/tenants-state.ts'
+import { DEFAULT_TENANT, plainTenant, sameName } from '../state/tenants-state.ts'
 import type { TenantSettings, TenantsState } from '../state/tenants-state.ts'
 import type { Load, TenantBook } from './tenant-book.ts'
 
@@ -53,13 +53,14 @@ export class TenantBoard {
   lines(): TenantLine[] {
     const { tenants, configured, book } = this.#deps
     const loads = book.loads()
-    const written = configured()
+    // A tenant is spelled as its config spells it, but for the default one.
+    const written = new Set(configured().map(({ name }) => plainName(name)))
     return tenants()
       .map((tenant): TenantLine => {
         const { allowed_models: allowed, denied_models: denied, ...row } = this.row(tenant)
         return {
           ...row,
-          in_config: written.some(({ name }) => sameName(name, tenant.name)),
+          in_config: written.has(tenant.name),
           models: firstOf(allowed, denied),
           ...this.#doing(tenant.name, loads.get(tenant.name)),
           account: this.#account(tenant, undefined),
@@ -157,6 +158,10 @@ export class TenantBoard {
     this.#counted = { list, until, counts }
     return counts
   }
+}
+
+function plainName(name: string): string {
+  return sameName(name, DEFAULT_TENANT) ? DEFAULT_TENANT : name
 }
 
 export function keyRow(key: StoredKey, now: number): KeyRow {

@@ -40,7 +40,7 @@ export const tenantsForm: DocumentForm<TenantsDocument> = {
   remedy: 'move it away to start with the tenants of the config',
 }
 
-const DEFAULT_TENANT = 'default'
+export const DEFAULT_TENANT = 'default'
 
 export class TenantsState {
   readonly #document: Document<TenantsDocument>
@@ -49,6 +49,9 @@ export class TenantsState {
   #merged:
     | { config: Config['tenants']; stored: TenantsDocument; all: Config['tenants'] }
     | undefined
+
+  /** Asked for each tenant, several times a second, while a console looks. */
+  #edits: { stored: TenantsDocument; byName: ReadonlyMap<string, TenantEdit> } | undefined
 
   readonly #onChange: () => void
 
@@ -83,10 +86,14 @@ export class TenantsState {
 
   /** Fields that were set at run time, undefined where there are none. */
   overridden(name: string): TenantEdit | undefined {
-    const found = this.#document.value.tenants.find((tenant) => sameName(tenant.name, name))
-    if (found === undefined) return undefined
-    const { name: _name, ...edit } = found
-    return defined(edit)
+    const stored = this.#document.value
+    if (this.#edits?.stored !== stored) {
+      const byName = stored.tenants.map(
+        ({ name: own, ...edit }) => [folded(own), defined(edit)] as const,
+      )
+      this.#edits = { stored, byName: new Map(byName) }
+    }
+    return this.#edits.byName.get(folded(name))
   }
 
   /** The config's tenants, `default` among them, with what was set over them. The same array while
