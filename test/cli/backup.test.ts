@@ -146,6 +146,20 @@ describe('of a running gateway', () => {
   })
 
   // A process that hangs still has the state in its memory.
+  // Each would write over what the other has written, and neither would know.
+  test('a second one over the same state does not start, whatever its socket is called', async () => {
+    writeConfig()
+    const first = await serve()
+    writeConfig({ admin: { socket: at('other.sock') } })
+    await assert.rejects(serve(), /exit 1: .*another gateway keeps its state in .*admin\.sock/)
+    assert.equal((await ogw('keys create --tenant default')).code, 0)
+    first.child.kill('SIGKILL')
+    await until(() => first.child.signalCode ?? undefined, { what: 'the end of the gateway' })
+    const second = await serve()
+    await second.stop()
+    assert.ok(!existsSync(at('state', 'gateway.json')))
+  })
+
   test('one that does not answer counts as running', async () => {
     writeConfig()
     const { child } = await serve()

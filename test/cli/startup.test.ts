@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
@@ -13,7 +13,18 @@ import * as fleet from '../support/fleet-fixture.ts'
 
 const MAIN = path.join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js')
 const TRACER = path.join(import.meta.dirname, '..', 'support', 'trace-loads.js')
-const HEAVY = ['ink', 'react', 'undici', 'zod', 'prom-client', 'conf', 'pino', 'yoga-layout']
+const HEAVY = [
+  'ink',
+  'react',
+  'undici',
+  'zod',
+  'prom-client',
+  'conf',
+  'pino',
+  'yoga-layout',
+  'yazl',
+  'yauzl',
+]
 
 const folder = mkdtempSync(path.join(tmpdir(), 'ogw-startup-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -34,7 +45,7 @@ async function trace(argv: readonly string[], env: Record<string, string> = {}):
     {
       env: { PATH: process.env['PATH'], HOME: folder, ...env, OGW_TRACE_LOADS: file },
     },
-  )
+  ).catch((error: { stdout: string }) => error) // what was loaded counts, also where it failed
   const urls = readFileSync(file, 'utf8').trimEnd().split('\n')
   const packages = urls.flatMap(
     (url) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? [],
@@ -76,4 +87,27 @@ test('a saved context does not make conf load for a command that reads it', asyn
   const { stdout, packages } = await trace(['--context', 'lab', 'workers', '--json'], env)
   assert.equal((JSON.parse(stdout) as unknown[]).length, 3)
   assert.deepEqual(packages, ['commander'])
+})
+
+// A gateway makes no backups: it pays for no ZIP, neither in time nor in memory.
+test('a gateway loads no ZIP, and a backup no gateway', async () => {
+  const config = path.join(folder, 'config.json')
+  const state = path.join(folder, 'state')
+  mkdirSync(state)
+  writeFileSync(path.join(state, 'keys.json'), 'broken')
+  writeFileSync(config, JSON.stringify({ ops_listen: null, storage: { dir: state } }))
+  const served = await trace(['serve', '--config', config])
+  assert.ok(served.files.includes('gateway/main.js') && served.packages.includes('undici'))
+  assert.deepEqual(
+    served.packages.filter((name) => /^ya?u?zl$/.test(name)),
+    [],
+  )
+  const file = path.join(folder, 'b.zip')
+  const made = await trace(['backup', 'create', file, '--config', config])
+  assert.equal(made.stdout.trim(), file)
+  assert.ok(made.packages.includes('yazl'))
+  for (const name of ['ink', 'react', 'undici', 'pino', 'prom-client']) {
+    assert.ok(!made.packages.includes(name), `${name} is loaded`)
+  }
+  assert.ok(!made.files.includes('gateway/main.js'))
 })

@@ -18,10 +18,10 @@ import type { AuditLog } from '../observe/audit-log.ts'
 import type { EventRing } from '../observe/event-ring.ts'
 import type { Log } from '../observe/log.ts'
 import { PlacementState } from '../state/placement-state.ts'
-import { claimState } from '../state/state-owner.ts'
 import { WorkersState } from '../state/workers-state.ts'
 import type { AccessState } from './access.ts'
 import { explain, question } from './explain.ts'
+import { refuseSharedState, sayOwner } from './own-state.ts'
 import type { GatewayParts } from './parts.ts'
 
 export interface OperatorState {
@@ -82,8 +82,8 @@ export interface AdminOptions {
 }
 
 /**
- * Listens on the admin socket, and says in the state folder that it does. Throws StartError where
- * the path cannot be used.
+ * Listens on the admin socket, and says in the state folder that it does. Rejects with StartError
+ * where the path cannot be used, or another gateway runs over the folder.
  */
 export async function openAdmin(options: AdminOptions): Promise<Admin> {
   const { parts, log, paths, env } = options
@@ -94,6 +94,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     uid: process.getuid?.(),
     configured: config().admin.socket,
   })
+  await refuseSharedState(paths.dir, socket)
   const sources = sourcesOf(options, socket)
   const admin = await startAdmin({
     sources,
@@ -116,7 +117,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     explain: (asked) => explain(options, asked),
     onBug: (operation, error) => log.bug('admin.bug', error, { operation }),
   })
-  const owner = sayOwner(options, socket)
+  const owner = sayOwner(paths.dir, socket, { clock: parts.clock, log })
   return {
     ...admin,
     async stop() {
@@ -159,18 +160,6 @@ function sourcesOf(options: AdminOptions, socket: string): SnapshotSources {
     audit: state.audit,
     accessErrors: () => options.access.errors(),
     draining: () => options.draining(),
-  }
-}
-
-/** A folder that cannot be written starts nothing less: a restore there would fail as well. */
-function sayOwner({ paths, parts, log }: AdminOptions, socket: string): Disposable | undefined {
-  const started_at = new Date(parts.clock.now()).toISOString()
-  try {
-    return claimState(paths.dir, { pid: process.pid, host: hostname(), socket, started_at })
-  } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error)
-    log.event('state.trouble', { problem })
-    return undefined
   }
 }
 
