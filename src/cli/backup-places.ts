@@ -106,7 +106,9 @@ export async function gatewayOver(dir: string, io: CliIo): Promise<RunningGatewa
   } catch (error) {
     const gone = error instanceof AdminError && error.code === 'not_running' && !isForbidden(error)
     if (gone && host === hostname()) return undefined
-    const why = error instanceof Error ? error.message : String(error)
+    const forbidden = error instanceof AdminError && isForbidden(error)
+    const text = error instanceof Error ? error.message : String(error)
+    const why = forbidden ? `this user may not ask it at ${socket}` : text
     const unsure = gone ? `it ran on ${host}, where this machine cannot ask` : why
     return { pid, socket, host, unsure }
   } finally {
@@ -126,8 +128,12 @@ export async function assertStopped(dir: string, io: CliIo, force: boolean): Pro
     throw new BackupError('refused', message)
   }
   // Of a container that was killed nobody can say more than that it was there.
-  if (force && host !== hostname()) return
-  const message = `a gateway may run over ${dir} (process ${pid} on ${host}): ${unsure}. If it does, ${what}; if it is gone for sure, say --force`
+  const elsewhere = host !== hostname()
+  if (force && elsewhere) return
+  const otherwise = elsewhere
+    ? 'if it is gone for sure, say --force'
+    : 'if this user may not ask it, run this as its user'
+  const message = `a gateway may run over ${dir} (process ${pid} on ${host}): ${unsure}. If it does, ${what}; ${otherwise}`
   throw new BackupError('refused', message)
 }
 

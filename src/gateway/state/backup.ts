@@ -2,6 +2,7 @@
 // beside its place and put there when it is whole.
 
 import { statSync } from 'node:fs'
+import type { Stats } from 'node:fs'
 import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { ZipFile } from 'yazl'
@@ -47,7 +48,7 @@ export async function writeBackup(
   request: BackupRequest,
   { file, overwrite = false }: { file: string; overwrite?: boolean },
 ): Promise<MadeBackup> {
-  const found = statSync(file, { throwIfNoEntry: false })
+  const found = statOf(file)
   // A device or a folder is no backup of yesterday: a rename would take its place.
   if (found?.isFile() === false) throw new BackupError('refused', `${file} is no file`)
   if (!overwrite && found !== undefined) {
@@ -67,6 +68,14 @@ export async function writeBackup(
     throw new BackupError('failed', message, { cause })
   }
   return made.result()
+}
+
+function statOf(file: string): Stats | undefined {
+  try {
+    return statSync(file, { throwIfNoEntry: false })
+  } catch {
+    return undefined // a folder that nobody may enter is told by the write
+  }
 }
 
 export interface BackupBytes {

@@ -111,8 +111,8 @@ export function messageOf(error: unknown): string {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'the user that runs the gateway has no right to it',
-  EPERM: 'the user that runs the gateway has no right to it',
+  EACCES: 'the user that runs this has no right to it',
+  EPERM: 'the user that runs this has no right to it',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',

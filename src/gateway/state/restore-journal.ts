@@ -63,7 +63,7 @@ export function readJournal(dir: string): Journal | undefined {
   } catch (cause) {
     if (codeOf(cause) === 'ENOENT') return undefined
     if (cause instanceof StartError) throw cause
-    throw notFinished(file, reasonOf(cause), cause)
+    throw new StartError(`cannot read ${file}: ${reasonOf(cause)}`, 78, { cause })
   }
   try {
     return Journal.parse(JSON.parse(text))
