@@ -61,9 +61,10 @@ class Follower {
     const row = this.#row()
     if (row === undefined) return undefined
     if (row.name !== this.#askedName) return REST_MS
+    // Keys change by hand, and whoever did it looks for what became of it.
+    if (this.#keysRevision() !== this.#askedKeys) return REST_MS
     const since = store.clock.mono() - this.#askedMono
-    const changed = row !== this.#askedRow || this.#keysRevision() !== this.#askedKeys
-    if (changed) return Math.max(0, AGAIN_MS - since)
+    if (row !== this.#askedRow) return Math.max(0, AGAIN_MS - since)
     return since >= QUIET_MS ? 0 : undefined
   }
 

@@ -11,7 +11,7 @@ import { presentKeys } from '../present/access.ts'
 import { cell } from '../present/cell.ts'
 import { sanitise } from '../present/text.ts'
 import { age } from '../present/units.ts'
-import { keyUnderCursor, tenantUnderCursor } from '../screens/tenant-items.ts'
+import { keyUnderCursor, tenantUnderCursor, useOf } from '../screens/tenant-items.ts'
 import { lineOf } from '../theme.ts'
 import { closeForm, markSent, openForm, openNow, sayInForm } from './forms.ts'
 import { openMenu } from './models.ts'
@@ -23,24 +23,19 @@ import { patternsIn } from './tenant-policy.ts'
 const KEYS_OFFERED = 34
 const SCOPES = ['read', 'infer', 'manage'] as const
 
-/** Asked anew: what the pane shows may be older than a key that was just made. */
+/** What the pane shows: a menu that opened later would meet keys that were meant for it. */
 export function openKeys(console: Console): void {
   const view = console.fleet()
   const tenant = view === undefined ? undefined : tenantUnderCursor(view)?.name
   if (view === undefined || tenant === undefined) return
-  console.admin.call('tenants.use', { tenant, limit: KEYS_OFFERED }).then(
-    ({ keys }) =>
-      openMenu(console, sanitise(`keys of ${tenant}`), [
-        { label: 'make a key, which is shown once…', run: () => askNewKey(console, tenant) },
-        ...keys
-          .filter(({ state }) => state === 'active')
-          .map((key) => ({
-            label: sanitise(`revoke ${key.id} (${key.scope}, ${lastUsed(key, view.wall)})…`),
-            run: () => askRevoke(console, key),
-          })),
-      ]),
-    (error: unknown) => sayFailure(console, error),
-  )
+  const active = useOf(view)?.keys.filter(({ state }) => state === 'active') ?? []
+  openMenu(console, sanitise(`keys of ${tenant}`), [
+    { label: 'make a key, which is shown once…', run: () => askNewKey(console, tenant) },
+    ...active.slice(0, KEYS_OFFERED).map((key) => ({
+      label: sanitise(`revoke ${key.id} (${key.scope}, ${lastUsed(key, view.wall)})…`),
+      run: () => askRevoke(console, key),
+    })),
+  ])
 }
 
 function lastUsed({ last_used_at: at }: KeyUse, wall: number): string {

@@ -37,11 +37,20 @@ export function openPolicy(console: Console): void {
   const revision = tenantsRevision(console)
   console.admin.call('tenants.show', { tenant: name }).then(
     (before) => {
+      if (!isStillAt(console, name)) return
       if (view.readOnly) showPolicy(console, before)
       else editPolicy(console, { before, revision })
     },
     (error: unknown) => sayFailure(console, error),
   )
+}
+
+/** A dialog that comes late would hear keys that were meant for something else. */
+function isStillAt(console: Console, tenant: string): boolean {
+  const view = console.fleet()
+  if (view === undefined || view.ui.screen !== 'tenants' || view.ui.overlays.length > 0)
+    return false
+  return tenantUnderCursor(view)?.name === tenant
 }
 
 /** The newest revision that this console knows of: of the picture, or of its own last change. */

@@ -68,7 +68,9 @@ test('usage moves the bar; a limit, a grant and a key made here hold; the audit 
   const id = /key (k[0-9a-f]{10}) of team/.exec(lines.join('\n'))?.[1] ?? ''
   assert.equal(await ask({ authorization: `Bearer ${key}` }), 200)
   await readable()
-  await console.type('\u001b', 'K')
+  await console.type('\u001b')
+  await console.see(new RegExp(`${id} +active`))
+  await console.type('K')
   const menu = await console.see(new RegExp(`revoke ${id}`))
   const at = new RegExp(`(\\d) +revoke ${id}`).exec(menu.join('\n'))?.[1] ?? ''
   await console.type(at)
