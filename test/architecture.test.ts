@@ -76,6 +76,19 @@ suite('imports', () => {
     )
   })
 
+  test("Node's HTTP and undici are loaded without what nobody uses", () => {
+    const heavy: Readonly<Record<string, string>> = {
+      'node:http': 'gateway/node-http.ts',
+      undici: 'gateway/fleet/undici.ts',
+    }
+    assert.deepEqual(
+      IMPORTS.filter(({ to, kind }) => to in heavy && kind !== 'type')
+        .filter(({ from }) => from.startsWith('gateway/'))
+        .map((one) => `${said(one)}: take it from ${heavy[one.to]}`),
+      [],
+    )
+  })
+
   test('no file imports itself over others', () => {
     assert.deepEqual(cycles(IMPORTS.filter(({ to, kind }) => isFile(to) && kind === 'value')), [])
   })

@@ -2,13 +2,13 @@
 // failures in one form. What an operation does is decided in handlers/.
 
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { AdminError, FAULT_STATUS } from '../contract/faults.ts'
 import type { FaultBody, FaultCode } from '../contract/faults.ts'
 import { operations } from '../contract/operations.ts'
 import type { OperationName } from '../contract/operations.ts'
 import { ACTOR_HEADER, VERSION, VERSION_HEADER } from '../contract/version.ts'
+import { createServer } from '../node-http.ts'
 import { NotSaved } from '../state/document.ts'
 import type { Caller, ChangeNote, Handlers } from './handlers.ts'
 import { readInput } from './read-input.ts'

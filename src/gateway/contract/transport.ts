@@ -1,9 +1,9 @@
 // How the client reaches a gateway: over one of several unix sockets, or over the stdio of a
 // process such as `ssh host ogw admin-proxy`.
 
-import { Agent, request } from 'node:http'
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { Agent, request } from '../node-http.ts'
 import { AdminError } from './faults.ts'
 
 export interface Sent {

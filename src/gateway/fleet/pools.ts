@@ -4,10 +4,10 @@
 // the pool is closed: idle sockets end at once, running streams finish on theirs, and no idle
 // socket can carry a new request to the place that was left.
 
-import { Client, Pool } from 'undici'
 import type { Fleet } from './fleet.ts'
 import type { FleetSettings } from './fleet-event.ts'
 import { notingConnector } from './reused-socket.ts'
+import { Client, Pool } from './undici.ts'
 import { connectOptions, splitAddress } from './worker-api.ts'
 import { currentAddress } from './worker.ts'
 import type { Address, Worker } from './worker.ts'

@@ -1,14 +1,15 @@
 // Tells a connection that broke after it had carried an earlier answer from one that never worked.
 // undici passes the system's own errors on without saying which socket they came from.
 
-import { buildConnector } from 'undici'
+import type { buildConnector as BuildConnector } from 'undici'
+import { buildConnector } from './undici.ts'
 
 type Connector = ReturnType<typeof buildConnector>
 
 const broken = new WeakSet<Error>()
 
 /** A connector whose sockets leave a note on the error that ends them. */
-export function notingConnector(options: buildConnector.BuildOptions): Connector {
+export function notingConnector(options: BuildConnector.BuildOptions): Connector {
   const connect = buildConnector(options)
   return (target, callback) =>
     connect(target, (...result) => {

@@ -6,9 +6,10 @@ import { lookup } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
 import { isIP, Socket } from 'node:net'
 import type { LookupFunction } from 'node:net'
-import { buildConnector, Client } from 'undici'
+import type { buildConnector as BuildConnector } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { TlsConfig, WorkerConfig } from '../config/schema.ts'
+import { buildConnector, Client } from './undici.ts'
 import { currentAddress } from './worker.ts'
 import type { Worker } from './worker.ts'
 
@@ -122,7 +123,7 @@ function connector(target: Target, timeoutMs: number, opened: (socket: Socket) =
 }
 
 /** How connections to a worker are made, for one call as for its pool. */
-export function connectOptions(target: Target, timeoutMs: number): buildConnector.BuildOptions {
+export function connectOptions(target: Target, timeoutMs: number): BuildConnector.BuildOptions {
   return {
     timeout: timeoutMs,
     allowH2: false,

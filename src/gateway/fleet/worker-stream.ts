@@ -4,8 +4,8 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import { Client } from 'undici'
 import type { Dispatcher } from 'undici'
+import { Client } from './undici.ts'
 import { connectOptions, currentTarget, describeFault, splitAddress } from './worker-api.ts'
 import type { Target } from './worker-api.ts'
 import type { Worker } from './worker.ts'

@@ -1,10 +1,10 @@
 // The listener for machines that watch the gateway: /livez, /readyz, /metrics, /telemetry. It has no keys and
 // no content, and stays open while the gateway drains, so that a drain can be watched.
 
-import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { listen } from '../listen.ts'
+import { createServer } from '../node-http.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface OpsDeps {

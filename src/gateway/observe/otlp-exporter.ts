@@ -1,9 +1,9 @@
 // Sends spans to an OpenTelemetry collector over OTLP/HTTP with JSON, in batches and off the path
 // of requests. A collector that is slow or gone costs spans, never requests (docs/adr/0008).
 
-import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Timer } from '../clock.ts'
+import { request as requestHttp } from '../node-http.ts'
 import { otlpDocument, spanOf } from './otlp-span.ts'
 import type { Span } from './otlp-span.ts'
 import type { RequestRecord } from './request-record.ts'

@@ -2,13 +2,13 @@
 // request means is decided elsewhere; here it only gets a context and an owner for its errors.
 
 import { randomUUID } from 'node:crypto'
-import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { NOBODY } from '../access/visitor.ts'
 import type { Clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import { listen } from '../listen.ts'
+import { createServer } from '../node-http.ts'
 import { sendFailure } from './answer.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { errorFormFor } from './error-form.ts'

@@ -13,7 +13,8 @@ export class Tail {
   #length = 0
 
   push(chunk: Buffer): void {
-    const part = lastOf(chunk)
+    const part = chunk.length > TAIL_BYTES ? chunk.subarray(chunk.length - TAIL_BYTES) : chunk
+    if (part !== chunk) this.#length = 0
     if (this.#length + part.length > TAIL_BYTES + SLACK_BYTES) this.#forget(part.length)
     if (this.#length + part.length > this.#kept.length) this.#grow(this.#length + part.length)
     part.copy(this.#kept, this.#length)
@@ -38,8 +39,4 @@ export class Tail {
     this.#kept.copy(kept, 0, 0, this.#length)
     this.#kept = kept
   }
-}
-
-function lastOf(chunk: Buffer): Buffer {
-  return chunk.length > TAIL_BYTES ? chunk.subarray(chunk.length - TAIL_BYTES) : chunk
 }
