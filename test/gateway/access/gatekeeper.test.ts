@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, sign } from 'node:crypto'
 import { mkdtempSync, readFileSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -14,6 +13,7 @@ import { GatewayError } from '../../../src/gateway/errors.ts'
 import { KeysState } from '../../../src/gateway/state/keys-state.ts'
 import { TenantsState } from '../../../src/gateway/state/tenants-state.ts'
 import { KEY_DRAFT } from '../../support/key-drafts.ts'
+import { sshKey } from '../../support/ssh-key.ts'
 
 interface Desk {
   keys: KeysState
@@ -171,20 +171,6 @@ test('the file holds hashes, is for its owner alone, and is read again', async (
   const clock = { now: () => 0, mono: () => 0, after: () => ({ cancel: () => {} }) }
   assert.deepEqual(new KeysState(desk.file, { clock }).list(), [stored])
 })
-
-function sshKey() {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  const raw = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32)
-  const size = (n: number) => Buffer.from([0, 0, 0, n])
-  const wire = Buffer.concat([size(11), Buffer.from('ssh-ed25519'), size(32), raw]).toString(
-    'base64',
-  )
-  const signed = (line: string) => {
-    const signature = sign(null, Buffer.from(line), privateKey).toString('base64')
-    return { authorization: `${wire}:${signature}` }
-  }
-  return { line: `ssh-ed25519 ${wire} me@box\n`, signed }
-}
 
 test("the ollama CLI's signature: of this request, by a known key, of now", async () => {
   const desk = startDesk(KEYS_NEEDED)

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
-import path from 'node:path'
 import { test } from 'node:test'
 import { startRig } from '../../support/rig.ts'
 import { keyFor } from '../../support/key-drafts.ts'
@@ -62,43 +60,6 @@ test('a tenant whose limit is raised has its waiters go at once', async () => {
   assert.equal((await second).status, 200)
   leave.abort()
   await first.text().catch(() => {}) // its client has left
-})
-
-// B130: what is secret in a request must be nowhere once it is over.
-test('no key and no prompt is left in logs, state, audit or metrics', async () => {
-  await using rig = await startRig({
-    workers: [{ models: ['m:1b'] }],
-    workerConfig: { headers: { authorization: 'Bearer worker-CANARY-3' } },
-    config: { auth: { mode: 'keys' }, audit: { requests: true } },
-  })
-  const { authorization } = await keyFor(rig, { tenant: 'default' })
-  const key = authorization.slice('Bearer '.length)
-  const prompt = [{ role: 'user', content: 'prompt-CANARY-1' }]
-  for (const prefix of ['', `/k/${key}`, '/k/wrong-CANARY-2']) {
-    for (const route of ['/api/chat', '/v1/chat/completions', '/nothing', '/v1/v1/messages']) {
-      for (const model of ['m:1b', 'none:1b']) {
-        const headers = prefix === '' ? { authorization } : {}
-        const answer = await rig.post(`${prefix}${route}`, { model, messages: prompt }, { headers })
-        const text = await answer.text()
-        assert.ok(!text.includes(key) && !text.includes('CANARY-2'), text)
-      }
-    }
-  }
-  await rig.post(
-    '/api/chat',
-    { messages: prompt },
-    { headers: { authorization: 'Bearer CANARY-2' } },
-  )
-  await rig.quiet()
-  await rig.gateway.access.flush()
-  const dir = rig.gateway.parts.config().storage.dir ?? ''
-  const files = readdirSync(dir).map((name) => readFileSync(path.join(dir, name), 'utf8'))
-  assert.ok(files.length >= 3, 'there is state to look at')
-  const metrics = await (await fetch(`${rig.opsUrl}/metrics`)).text()
-  const everything = [...files, JSON.stringify(rig.log), metrics].join('\n')
-  for (const secret of [key, key.slice(4), 'CANARY']) {
-    assert.ok(!everything.includes(secret), secret)
-  }
 })
 
 test('background work of Open WebUI goes behind, under the name of its user', async () => {
