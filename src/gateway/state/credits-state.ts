@@ -51,6 +51,8 @@ interface Entry extends Payer {
   state: Account
 }
 
+type Amendment = Pick<Account, 'used' | 'granted'>
+
 export class CreditsState implements CreditLedger {
   readonly #deps: CreditsDeps
   readonly #document: Document<CreditsDocument>
@@ -127,19 +129,13 @@ export class CreditsState implements CreditLedger {
   }
 
   /** Adds to what may be used in this window. Rejects with NotSaved. */
-  async grant(payer: Payer, tokens: number): Promise<void> {
-    const entry = this.#entry(payer)
-    const before = entry.state
-    entry.state = { ...before, granted: before.granted + tokens }
-    await this.#writeNow(() => (entry.state = { ...entry.state, granted: before.granted }))
+  grant(payer: Payer, tokens: number): Promise<void> {
+    return this.#amend(payer, { used: 0, granted: tokens })
   }
 
   /** Nothing is used in this window any more. Rejects with NotSaved. */
-  async reset(payer: Payer): Promise<void> {
-    const entry = this.#entry(payer)
-    const { used } = entry.state
-    entry.state = { ...entry.state, used: 0 }
-    await this.#writeNow(() => (entry.state = { ...entry.state, used: entry.state.used + used }))
+  reset(payer: Payer): Promise<void> {
+    return this.#amend(payer, { used: -this.#entry(payer).state.used, granted: 0 })
   }
 
   /** Writes what is not written yet. Never rejects. */
@@ -149,11 +145,20 @@ export class CreditsState implements CreditLedger {
     await this.#write()
   }
 
-  async #writeNow(undo: () => void): Promise<void> {
+  /**
+   * Changes an account by so much and writes it. What the disk refuses is undone by as much: others
+   * may have changed the account meanwhile, and a new window has nothing of it.
+   */
+  async #amend(payer: Payer, by: Amendment): Promise<void> {
+    const entry = this.#entry(payer)
+    const { windowStart: window } = entry.state
+    entry.state = amended(entry.state, by)
     this.#dirty = true
     await this.#write()
     if (this.#trouble === undefined) return
-    undo()
+    if (entry.state.windowStart === window) {
+      entry.state = amended(entry.state, { used: -by.used, granted: -by.granted })
+    }
     throw this.#trouble
   }
 
@@ -254,6 +259,14 @@ export class CreditsState implements CreditLedger {
 }
 
 const DAY_MS = 86_400_000
+
+function amended(state: Account, { used, granted }: Amendment): Account {
+  return {
+    ...state,
+    used: Math.max(0, state.used + used),
+    granted: Math.max(0, state.granted + granted),
+  }
+}
 
 /** A line feed is in no name of a tenant. */
 function keyOf({ tenant, account }: Payer): string {

@@ -151,3 +151,28 @@ test('a full disk refuses grants, stops no request, and is made good when it has
   assert.equal(troubles.length, 2, 'told once each way')
   await state.flush()
 })
+
+test('grants that a full disk refuses together leave nothing behind, one that it takes stays', async () => {
+  // A write that is refused makes two calls: its first, and the one that clears up.
+  let left = 0
+  const { state, file, wall } = open({ credits: 100 }, { failing: () => (left -= 1) >= 0 })
+  const outcome = async (grants: Promise<void>[]) =>
+    (await Promise.allSettled(grants)).map(({ status }) => status)
+
+  left = 4
+  const both = await outcome([state.grant(T, 100), state.grant(T, 50)])
+  assert.deepEqual([both, state.state(T).granted], [['rejected', 'rejected'], 0])
+  left = 2
+  const second = await outcome([state.grant(T, 100), state.grant(T, 50)])
+  assert.deepEqual([second, state.state(T).granted], [['rejected', 'fulfilled'], 50])
+  assert.equal(open({ credits: 100 }, { file }).state.state(T).granted, 50)
+
+  taken(state.reserve(T, 20)).settle(20)
+  left = 4
+  const refused = [state.grant(T, 7), state.reset(T)]
+  wall.now += DAY
+  await outcome(refused)
+  const { used, granted } = state.state(T)
+  assert.deepEqual([used, granted], [0, 0], 'what was refused in the old window is no part of the new')
+  await state.flush()
+})
