@@ -26,6 +26,7 @@ const EVERYONE = [
   'start-error',
   'listen',
   'node-http',
+  'append-lines',
 ]
 
 /** From the bottom of the house to its roof. A gateway room enters rooms below it only. */
@@ -44,6 +45,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     enters: [],
     packages: [],
     rule: 'node-http imports nobody',
+  },
+  'append-lines': {
+    at: 'gateway/append-lines.ts',
+    enters: [],
+    packages: [],
+    rule: 'append-lines imports nobody',
   },
   'config-schema': {
     at: 'gateway/config/schema.ts',

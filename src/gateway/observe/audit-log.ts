@@ -2,7 +2,8 @@
 // waits for: entries are buffered and written in the background, and a disk that fails is a flag
 // in the status, never an exception. Never a prompt, never an answer.
 
-import { appendFile, open, rename, stat } from 'node:fs/promises'
+import { open, rename, stat } from 'node:fs/promises'
+import { appendLines } from '../append-lines.ts'
 import type { Clock, Timer } from '../clock.ts'
 import type { RequestRecord } from './request-record.ts'
 
@@ -116,7 +117,7 @@ class FileAuditLog implements AuditLog {
     try {
       const text = lines.join('')
       await this.#rotate(Buffer.byteLength(text))
-      await appendFile(this.#options.file, text, { mode: 0o600 })
+      await appendLines(this.#options.file, text)
       this.#error = undefined
     } catch (error) {
       this.#error = `cannot write ${this.#options.file}: ${messageOf(error)}`

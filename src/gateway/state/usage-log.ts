@@ -2,11 +2,12 @@
 // model that had a request. A disk that fails is told and stops nobody.
 
 import { createReadStream } from 'node:fs'
-import { appendFile, open, rename, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
+import { appendLines } from '../append-lines.ts'
 import type { Clock, Timer } from '../clock.ts'
-import { codeOf, messageOf } from './disk.ts'
+import { codeOf, messageOf, replaceFile } from './disk.ts'
 import { LINE_VERSION, refuseNewerLines, tailOf, versionOfLast } from './line-version.ts'
 
 /** What is known of a request once it is over. */
@@ -46,6 +47,7 @@ const WRITE_AFTER_MS = 1_000
 const RETRY_MS = 10_000
 export const KEPT_MS = 90 * 86_400_000
 const PRUNE_EVERY_MS = 86_400_000
+const PIECE_CHARS = 64 * 1024
 /** Rows in memory while the disk fails, and names in one answer. */
 const MAX_ROWS = 50_000
 
@@ -57,8 +59,6 @@ export class UsageLog {
   #writing: Promise<void> = Promise.resolve()
   #prunedAt = Number.NEGATIVE_INFINITY
   #error: string | undefined
-  /** The file ends within a line: the next one begins anew. Undefined: nobody has looked. */
-  #torn: boolean | undefined
 
   /**
    * Makes nothing: the file comes with the first request. Throws StartError where a newer ogw has
@@ -125,13 +125,9 @@ export class UsageLog {
     this.#pending = new Map()
     try {
       await this.#prune()
-      const text = [...lines.values()].map(textOf).join('')
-      this.#torn ??= await endsWithinLine(this.#file)
-      await appendFile(this.#file, this.#torn ? `\n${text}` : text, { mode: 0o600 })
-      this.#torn = false
+      await appendLines(this.#file, [...lines.values()].map(textOf).join(''))
       this.#error = undefined
     } catch (error) {
-      this.#torn = true
       this.#error = `cannot write ${this.#file}: ${messageOf(error)}`
       for (const line of this.#pending.values()) add(lines, line)
       this.#pending = lines
@@ -139,20 +135,35 @@ export class UsageLog {
     }
   }
 
-  /** Once a day and after the start: lines that are too old go. */
+  /**
+   * Once a day and after the start: lines that are too old go. The newest line counts as now where
+   * it is older: a clock that was set wrong for an hour may not cost 90 days.
+   */
   async #prune(): Promise<void> {
     if (this.#clock.mono() - this.#prunedAt < PRUNE_EVERY_MS) return
     this.#prunedAt = this.#clock.mono()
-    const oldest = this.#clock.now() - KEPT_MS
-    let old = 0
-    for await (const { at } of this.#lines()) if (at < oldest) old += 1
-    if (old === 0) return
-    const temporary = `${this.#file}.tmp`
-    await writeFile(temporary, '', { mode: 0o600 })
-    for await (const line of this.#lines()) {
-      if (line.at >= oldest) await appendFile(temporary, textOf(line))
+    let [first, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+    for await (const { at } of this.#lines()) {
+      first = Math.min(first, at)
+      newest = Math.max(newest, at)
     }
-    await rename(temporary, this.#file)
+    const oldest = Math.min(this.#clock.now(), newest) - KEPT_MS
+    if (first >= oldest) return
+    const place = { file: this.#file, folder: path.dirname(this.#file) }
+    await replaceFile(place, this.#linesSince(oldest))
+  }
+
+  /** In pieces that are worth a write of their own. */
+  async *#linesSince(oldest: number): AsyncGenerator<Uint8Array> {
+    let text = ''
+    for await (const line of this.#lines()) {
+      if (line.at < oldest) continue
+      text += textOf(line)
+      if (text.length < PIECE_CHARS) continue
+      yield Buffer.from(text)
+      text = ''
+    }
+    yield Buffer.from(text)
   }
 
   /** A line that is broken, as a killed process leaves its last one, is skipped. */
@@ -182,20 +193,6 @@ function add(lines: Map<string, Line>, more: Line): void {
   line.requests += more.requests
   line.prompt_tokens += more.prompt_tokens
   line.output_tokens += more.output_tokens
-}
-
-/** As a killed process leaves its file. */
-async function endsWithinLine(file: string): Promise<boolean> {
-  try {
-    await using handle = await open(file, 'r')
-    const { size } = await handle.stat()
-    if (size === 0) return false
-    const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)
-    return buffer.toString('latin1') !== '\n'
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false
-    throw error
-  }
 }
 
 function textOf(line: Line): string {

@@ -137,3 +137,11 @@ test('the ring of events keeps the newest thousand and numbers them on', () => {
   assert.equal(ring.after(0, 2).length, 2)
   assert.equal(ring.after(2_499)[0]?.detail.length, 1_000)
 })
+
+test('half a line, as a kill leaves it, takes no other entry with it', async () => {
+  appendFileSync(file, '{"at":"2026-11-30T00:00:00.000Z","opera')
+  const { log } = open()
+  log.write({ operation: 'next' })
+  await log.flush()
+  assert.equal((await log.recent(9, anything)).length, 1)
+})

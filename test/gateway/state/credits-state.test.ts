@@ -173,6 +173,10 @@ test('grants that a full disk refuses together leave nothing behind, one that it
   wall.now += DAY
   await outcome(refused)
   const { used, granted } = state.state(T)
-  assert.deepEqual([used, granted], [0, 0], 'what was refused in the old window is no part of the new')
+  assert.deepEqual(
+    [used, granted],
+    [0, 0],
+    'what was refused in the old window is no part of the new',
+  )
   await state.flush()
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -37,6 +38,18 @@ test('lines older than 90 days go, at the first write and then once a day', asyn
   assert.deepEqual(tokensIn(file), [3, 10, 10, 10])
 })
 
+test('a clock that is wrong for an hour costs no line', async () => {
+  const file = path.join(folder(), 'usage.jsonl')
+  const clock = manualClock()
+  const now = clock.now()
+  writeFileSync(file, line(now - KEPT_MS + 1, 2) + line(now, 3))
+  const ahead = { ...clock, now: () => now + 400 * 86_400_000 }
+  const log = new UsageLog(file, ahead)
+  log.book(used)
+  await log.flush()
+  assert.deepEqual(tokensIn(file), [2, 3, 10])
+})
+
 test('half a line, as a kill leaves it, takes no other line with it', async () => {
   const file = path.join(folder(), 'usage.jsonl')
   const clock = manualClock()
@@ -65,4 +78,18 @@ test('what a failing disk does not take is kept, counted once, and written later
   assert.equal(log.error, undefined)
   const [total] = await log.totals('model', 0)
   assert.deepEqual(total, { name: 'm:1b', requests: 5, prompt_tokens: 50, output_tokens: 25 })
+})
+
+// The lines that a filling disk still takes are those of a write that failed: it is made again.
+test('a write that ends half way is counted once', () => {
+  const file = path.join(folder(), 'usage.jsonl')
+  const script = path.join(import.meta.dirname, '..', '..', 'support', 'usage-at-limit.js')
+  const limited = 'ulimit -f 8; exec "$0" "$@"'
+  const text = execFileSync('sh', ['-c', limited, process.execPath, script, file], {
+    encoding: 'utf8',
+  })
+  const { error, total } = JSON.parse(text) as { error: string; total: { requests: number } }
+  assert.match(error, /cannot write/)
+  assert.equal(total.requests, 100)
+  assert.equal(tokensIn(file).length, 1, 'nothing of it is left in the file')
 })
