@@ -27,7 +27,7 @@ interface Way {
 
 /** Every place in which clients put keys, in every spelling that a server might not expect. */
 function waysOf(key: string): Way[] {
-  const encoded = [...key].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('')
+  const encoded = Buffer.from(key).toString('hex').replaceAll(/../g, '%$&')
   return [
     { headers: { authorization: `Bearer ${key}` } },
     { headers: { authorization: `bearer   ${key}  ` } },
