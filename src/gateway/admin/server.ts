@@ -42,6 +42,10 @@ const MAX_CONNECTIONS = 512
 /** A console over ssh keeps its connection for the next key press. */
 const KEEP_ALIVE_MS = 60_000
 const HEAD_MS = 10_000
+/** A request with its body, 16 MiB over a slow ssh; what an answer takes is no part of it. */
+const REQUEST_MS = 120_000
+/** Node looks for late ones each 30 s unless it is told. */
+const LATE_CHECK_MS = 2_000
 /** How long a stop waits for operations that still run before it cuts them. */
 const STOP_MS = 5_000
 
@@ -52,7 +56,12 @@ export async function startAdminServer(
 ): Promise<AdminServer> {
   const stopping = new AbortController()
   const server = createServer(
-    { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEAD_MS, requestTimeout: 0 },
+    {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEAD_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: LATE_CHECK_MS,
+    },
     (req, res) => void answer({ deps, stopping: stopping.signal }, req, res),
   )
   server.maxConnections = MAX_CONNECTIONS

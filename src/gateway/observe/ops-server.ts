@@ -29,11 +29,17 @@ interface Page {
 
 const TEXT = 'text/plain; charset=utf-8'
 const HEAD_TIMEOUT_MS = 10_000
+/** Node looks for late ones each 30 s unless it is told: they would hold all connections so long. */
+const LATE_CHECK_MS = 2_000
 const MAX_CONNECTIONS = 100
 
 export function createOpsServer(deps: OpsDeps): OpsServer {
   const server = createServer(
-    { headersTimeout: HEAD_TIMEOUT_MS, requestTimeout: HEAD_TIMEOUT_MS },
+    {
+      headersTimeout: HEAD_TIMEOUT_MS,
+      requestTimeout: HEAD_TIMEOUT_MS,
+      connectionsCheckingInterval: LATE_CHECK_MS,
+    },
     (req, res) => void answer(deps, req, res),
   )
   server.maxConnections = MAX_CONNECTIONS
