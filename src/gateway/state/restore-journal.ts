@@ -6,13 +6,14 @@ import { createReadStream, readFileSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { StartError } from '../start-error.ts'
 import { BackupError } from './backup-error.ts'
 import { codeOf, disk, flushFolder, reasonOf, replaceFile } from './disk.ts'
 import type { Disk } from './disk.ts'
 import { giveRights, rightsFor } from './file-rights.ts'
-import { lockRestore } from './restore-lock.ts'
+import { lockRestore, restoringProcess } from './restore-lock.ts'
 import { tallyOf } from './tally.ts'
 
 const Step = z.strictObject({
@@ -72,23 +73,40 @@ export function readJournal(dir: string): Journal | undefined {
   }
 }
 
+/** What is left to do once a restore is decided takes seconds. Milliseconds. */
+const OTHER_ENDS_MS = 10_000
+const LOOK_EVERY_MS = 50
+
 /**
  * Does what is left of a restore that was interrupted. Resolves with its journal, or with undefined
- * where there was none. Rejects with StartError where it cannot be finished.
+ * where there was none. Rejects with StartError where it cannot be finished. A process that is still
+ * at it is waited for; one of another machine, as of a container that was killed, no longer than that:
+ * a start must not hang on somebody who is gone, and each step may be done twice.
  */
-export async function finishRestore(dir: string, calls = disk): Promise<Journal | undefined> {
+export async function finishRestore(
+  dir: string,
+  patienceMs = OTHER_ENDS_MS,
+): Promise<Journal | undefined> {
   const journal = readJournal(dir)
   if (journal === undefined) return undefined
   const file = path.join(dir, JOURNAL_NAME)
   try {
-    using _lock = lockRestore(dir)
-    await apply(dir, journal, calls)
+    await otherEnds(dir, patienceMs)
+    if (readJournal(dir) === undefined) return journal
+    using _lock = lockRestore(dir, { over: true })
+    await apply(dir, journal, disk)
   } catch (cause) {
+    if (cause instanceof StartError) throw cause
     // It is not interrupted but at work: a supervisor tries again, and finds it done.
     if (cause instanceof BackupError) throw new StartError(cause.message, 1, { cause })
     throw notFinished(file, reasonOf(cause), cause, journal)
   }
   return journal
+}
+
+async function otherEnds(dir: string, patienceMs: number): Promise<void> {
+  const end = performance.now() + patienceMs
+  while (restoringProcess(dir) !== undefined && performance.now() < end) await delay(LOOK_EVERY_MS)
 }
 
 /** The steps, the line of the audit log, and the end of the journal. */

@@ -15,6 +15,7 @@ import { disk, flushFolder, reasonOf, writeWhole } from './disk.ts'
 import type { Disk } from './disk.ts'
 import { giveRights, realPlace, rightsFor } from './file-rights.ts'
 import { lockRestore } from './restore-lock.ts'
+import type { RestoreLock } from './restore-lock.ts'
 import { apply, writeJournal } from './restore-journal.ts'
 import type { Journal } from './restore-journal.ts'
 import type { Change } from './restore-plan.ts'
@@ -54,16 +55,24 @@ export interface Restored {
  */
 export async function restore(request: RestoreRequest): Promise<Restored> {
   const { dir } = request.places.state
-  try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    throw nothingDone(cause)
-  }
-  using _lock = lockRestore(dir)
-  return await restoreLocked(request, dir)
+  using lock = takeLock(dir)
+  return await restoreLocked(request, dir, lock)
 }
 
-async function restoreLocked(request: RestoreRequest, dir: string): Promise<Restored> {
+function takeLock(dir: string): RestoreLock {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    return lockRestore(dir)
+  } catch (cause) {
+    throw cause instanceof BackupError ? cause : nothingDone(cause)
+  }
+}
+
+async function restoreLocked(
+  request: RestoreRequest,
+  dir: string,
+  lock: RestoreLock,
+): Promise<Restored> {
   const calls = request.disk ?? disk
   const prepared: Prepared[] = []
   let journal: Journal
@@ -72,6 +81,7 @@ async function restoreLocked(request: RestoreRequest, dir: string): Promise<Rest
     await assertRoom(request)
     const file = backupBefore(dir, request.now)
     undo = await backUpPresent(request, file)
+    lock.assertMine()
     await stageAll(request, prepared)
     journal = journalOf(request, prepared, file)
     await request.assertStopped()

@@ -26,6 +26,7 @@ import { BackupError } from '../../../src/gateway/state/backup-error.ts'
 import { openBackup } from '../../../src/gateway/state/backup-verify.ts'
 import { JOURNAL_NAME, finishRestore } from '../../../src/gateway/state/restore-journal.ts'
 import { keysImpact, planRestore } from '../../../src/gateway/state/restore-plan.ts'
+import type { LockHolder } from '../../../src/gateway/state/restore-lock.ts'
 import { STATE_ROLES } from '../../../src/gateway/state/state-files.ts'
 import { diskError, watchedDisk } from '../../support/faulty-disk.ts'
 import type { DiskCall } from '../../support/faulty-disk.ts'
@@ -47,6 +48,10 @@ function state(): Record<string, string> {
   // A killed process leaves its lock, which is in nobody's way.
   const { 'audit.jsonl': _audit, 'restore.lock': _lock, ...others } = box.content()
   return others
+}
+
+function lockText({ pid = 1, host = hostname(), begin = null }: Partial<LockHolder>): string {
+  return `${JSON.stringify({ pid, host, begin })}\n`
 }
 
 const leftovers = (): string[] =>
@@ -301,23 +306,79 @@ describe('a disk call that fails', () => {
     box.fill(2)
     const lock = path.join(box.dir, 'restore.lock')
     const before = box.content()
-    writeFileSync(lock, `${process.ppid} ${hostname()}\n`)
+    writeFileSync(lock, lockText({ pid: process.ppid }))
     await assert.rejects(restoreFile(box.places, file), /a restore is under way.*process \d+/)
     rmSync(lock)
     assert.deepEqual(box.content(), before)
 
     const { pid } = spawnSync(process.execPath, ['--version'])
-    writeFileSync(lock, `${pid} ${hostname()}\n`)
+    writeFileSync(lock, lockText({ pid }))
     await restoreFile(box.places, file, { withConfig: true })
     assert.deepEqual(state(), old)
     assert.ok(!existsSync(lock))
   })
 
+  // Numbers of processes come again, after a reboot and in each container: a lock that is older than
+  // the process of its number would have kept the gateway from starting until somebody removed it.
+  const STALE: Readonly<Record<string, string>> = {
+    'of a process whose number another has now': lockText({
+      pid: process.ppid,
+      begin: 'another boot 1',
+    }),
+    'of a process with the number of this one': lockText({
+      pid: process.pid,
+      begin: 'another boot 1',
+    }),
+    'that was never written to the end': '{"pid":',
+    'that a power cut has emptied': '',
+  }
+  for (const [name, text] of Object.entries(STALE)) {
+    test(`a lock ${name} is in nobody’s way`, async () => {
+      const old = state()
+      const lock = path.join(box.dir, 'restore.lock')
+      const { all } = await callsOfARestore()
+      killBefore(all - 3)
+      writeFileSync(lock, text)
+      assert.ok((await finishRestore(box.dir, 0)) !== undefined)
+      assert.deepEqual(state(), old)
+
+      box.fill(2)
+      writeFileSync(lock, text)
+      const now = new Date('2026-05-01T12:01:00Z')
+      await restoreFile(box.places, file, { withConfig: true, now })
+      assert.deepEqual(state(), old)
+    })
+  }
+
+  // A container has another name at each start: the next gateway cannot ask who is gone.
+  test('what a killed container has decided is done by the next start, after a while', async () => {
+    const old = state()
+    const { all } = await callsOfARestore()
+    killBefore(all - 3)
+    const lock = path.join(box.dir, 'restore.lock')
+    writeFileSync(lock, lockText({ pid: 7, host: 'a-container' }))
+    await assert.rejects(restoreFile(box.places, file), /process 7 on a-container\).*remove .*lock/)
+    assert.ok((await finishRestore(box.dir, 100)) !== undefined)
+    assert.deepEqual(state(), old)
+    assert.ok(!existsSync(lock))
+  })
+
+  test('one that is at its end is waited for', async () => {
+    const { all } = await callsOfARestore()
+    killBefore(all - 3)
+    const lock = path.join(box.dir, 'restore.lock')
+    writeFileSync(lock, lockText({ pid: process.ppid }))
+    const finishing = finishRestore(box.dir)
+    rmSync(path.join(box.dir, JOURNAL_NAME))
+    rmSync(lock)
+    assert.equal((await finishing)?.backup, file)
+  })
+
   test('a gateway does not finish a restore of a process that lives', async () => {
     const { all } = await callsOfARestore()
     killBefore(all - 3)
-    writeFileSync(path.join(box.dir, 'restore.lock'), `${process.ppid} ${hostname()}\n`)
-    await assert.rejects(finishRestore(box.dir), (error) => {
+    writeFileSync(path.join(box.dir, 'restore.lock'), lockText({ pid: process.ppid }))
+    await assert.rejects(finishRestore(box.dir, 100), (error) => {
       assert.ok(error instanceof StartError)
       assert.equal(error.exitCode, 1)
       assert.match(error.message, /restore is under way .*wait for its end/)
