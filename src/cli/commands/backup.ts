@@ -203,6 +203,7 @@ async function restoreBackup(
     signal: io.interrupted(),
   })
   context.print({ ...row, undo: restored.undo }, () => view)
+  restored.warnings.forEach((warning) => context.say(`warning: ${warning}`))
   const started = await gatewayOver(dir, io)
   if (started !== undefined) {
     context.say(`warning: a gateway has started meanwhile (process ${started.pid}): restart it now`)
@@ -246,6 +247,7 @@ async function finishEarlier(context: CliContext, dir: string): Promise<void> {
   context.say(
     `an earlier restore, of ${earlier.backup}, was interrupted; the rest of it is done now`,
   )
+  earlier.warnings.forEach((warning) => context.say(`warning: ${warning}`))
 }
 
 /** Only told: variables of the service may be missing in this shell. */

@@ -48,10 +48,11 @@ async function finishedRestore(io: CliIo, { config }: LoadedConfig): Promise<boo
   try {
     const journal = await finishRestore(storagePaths(config, io.env).dir)
     if (journal === undefined) return false
-    const { backup, undo } = journal
+    const { backup, undo, warnings } = journal
     io.stderr.write(
       `note: the restore of ${backup} was interrupted, and is finished now; ${undo} has what was before\n`,
     )
+    for (const warning of warnings) io.stderr.write(`warning: ${warning}\n`)
     return true
   } catch (error) {
     throw startFailure(error)

@@ -2,7 +2,7 @@
 // process, whoever comes next (the gateway at its start, or another restore) does the rest of it.
 // Every step may be done twice.
 
-import { createReadStream, readFileSync, statSync } from 'node:fs'
+import { constants, createReadStream, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
@@ -39,6 +39,9 @@ export type Journal = z.infer<typeof Journal>
 
 export const JOURNAL_NAME = 'restore-under-way.json'
 
+/** The path is the real one: a link there is of somebody who wants root to write elsewhere. */
+const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
+
 /** The gateway finishes what root began: it has to read the journal, which names files only. */
 const READABLE = 0o644
 
@@ -73,6 +76,11 @@ export function readJournal(dir: string): Journal | undefined {
   }
 }
 
+export interface FinishedRestore extends Journal {
+  /** What did not work and takes nothing from the restore. */
+  warnings: string[]
+}
+
 /** What is left to do once a restore is decided takes seconds. Milliseconds. */
 const OTHER_ENDS_MS = 10_000
 const LOOK_EVERY_MS = 50
@@ -86,22 +94,21 @@ const LOOK_EVERY_MS = 50
 export async function finishRestore(
   dir: string,
   patienceMs = OTHER_ENDS_MS,
-): Promise<Journal | undefined> {
+): Promise<FinishedRestore | undefined> {
   const journal = readJournal(dir)
   if (journal === undefined) return undefined
   const file = path.join(dir, JOURNAL_NAME)
   try {
     await otherEnds(dir, patienceMs)
-    if (readJournal(dir) === undefined) return journal
+    if (readJournal(dir) === undefined) return { ...journal, warnings: [] }
     using _lock = lockRestore(dir, { over: true })
-    await apply(dir, journal, disk)
+    return { ...journal, warnings: await apply(dir, journal, disk) }
   } catch (cause) {
     if (cause instanceof StartError) throw cause
     // It is not interrupted but at work: a supervisor tries again, and finds it done.
     if (cause instanceof BackupError) throw new StartError(cause.message, 1, { cause })
     throw notFinished(file, reasonOf(cause), cause, journal)
   }
-  return journal
 }
 
 async function otherEnds(dir: string, patienceMs: number): Promise<void> {
@@ -109,8 +116,11 @@ async function otherEnds(dir: string, patienceMs: number): Promise<void> {
   while (restoringProcess(dir) !== undefined && performance.now() < end) await delay(LOOK_EVERY_MS)
 }
 
-/** The steps, the line of the audit log, and the end of the journal. */
-export async function apply(dir: string, journal: Journal, calls: Disk): Promise<void> {
+/**
+ * The steps, the line of the audit log, and the end of the journal. Resolves with warnings: an audit
+ * log that cannot be written stops nobody, here as elsewhere.
+ */
+export async function apply(dir: string, journal: Journal, calls: Disk): Promise<string[]> {
   for (const { target, staged } of journal.steps) {
     if (staged === null) await removeIfThere(target, calls)
     else await put(staged, target, calls)
@@ -118,10 +128,11 @@ export async function apply(dir: string, journal: Journal, calls: Disk): Promise
   const folders = new Set(journal.steps.map(({ target }) => path.dirname(target)))
   for (const folder of folders) await flushFolder(folder, calls)
   // A kill right behind this line writes it twice, which is better than not at all.
-  if (journal.audit !== null) await note(journal.audit)
+  const warnings = journal.audit === null ? [] : await note(journal.audit)
   await removeIfThere(path.join(dir, JOURNAL_NAME), calls)
   // The restore is done: a disk that cannot flush this tells so at the next write.
   await flushFolder(dir, calls).catch(() => {})
+  return warnings
 }
 
 async function put(
@@ -154,12 +165,22 @@ async function removeIfThere(file: string, calls: Disk): Promise<void> {
   }
 }
 
-async function note({ file, line }: { file: string; line: string }): Promise<void> {
-  const rights = rightsFor(file)
-  await using handle = await open(file, 'a', rights.mode)
-  await handle.appendFile(line)
-  await giveRights(handle, rights)
-  await handle.sync()
+async function note({ file, line }: { file: string; line: string }): Promise<string[]> {
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+    const rights = rightsFor(file)
+    await using handle = await open(file, APPEND, rights.mode)
+    // A killed gateway may have left half a line: this one begins anew.
+    const { size } = await handle.stat()
+    const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))
+    const torn = size > 0 && buffer.toString('latin1') !== '\n'
+    await handle.appendFile(torn ? `\n${line}` : line)
+    await giveRights(handle, rights)
+    await handle.sync()
+    return []
+  } catch (error) {
+    return [`the audit log ${file} does not tell of this restore: ${reasonOf(error)}`]
+  }
 }
 
 function notFinished(file: string, why: string, cause?: unknown, journal?: Journal): StartError {

@@ -2,7 +2,7 @@
 // decides, and only after it files change their places. Before all that the present state goes into
 // a backup of its own, so that a restore can be undone by a restore.
 
-import { mkdirSync, rmSync, unlinkSync } from 'node:fs'
+import { mkdirSync, realpathSync, rmSync, unlinkSync } from 'node:fs'
 import { open, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { writeBackup } from './backup.ts'
@@ -47,6 +47,8 @@ export interface Restored {
   undo: string
   /** This ogw would not start with what was before: it is restored with --force alone. */
   undoNeedsForce: boolean
+  /** What did not work and takes nothing from the restore. */
+  warnings: string[]
 }
 
 /**
@@ -92,15 +94,16 @@ async function restoreLocked(
     if (cause instanceof BackupError || request.signal?.aborted === true) throw cause
     throw nothingDone(cause)
   }
+  let applied: string[]
   try {
-    await apply(dir, journal, calls)
+    applied = await apply(dir, journal, calls)
   } catch (cause) {
     const message = `the restore is decided but only partly done: ${reasonOf(cause)}. Repair that, then start the gateway or restore again: either does the rest. What was before is in ${journal.undo}`
     throw new BackupError('failed', message, { cause })
   }
-  prune(dir, request.backup.file)
+  const warnings = [...applied, ...prune(dir, [request.backup.file, journal.undo])]
   const undoNeedsForce = undo.manifest.entries.some(({ problem }) => problem !== null)
-  return { undo: journal.undo, undoNeedsForce }
+  return { undo: journal.undo, undoNeedsForce, warnings }
 }
 
 function nothingDone(cause: unknown): BackupError {
@@ -205,9 +208,18 @@ function auditLine({ backup, changes, actor, now }: RestoreRequest, undo: string
   return `${JSON.stringify(entry)}\n`
 }
 
-/** The one that was just restored stays: whoever undid something may want to do it again. */
-function prune(dir: string, restored: string): void {
-  for (const file of backupsBefore(dir).slice(0, -KEPT)) {
-    if (file !== path.resolve(restored)) unlinkSync(file)
+/**
+ * The one that was just restored stays: whoever undid something may want to do it again. So does the
+ * one just made: after a clock that was set back its name is not that of the newest.
+ */
+function prune(dir: string, kept: readonly string[]): string[] {
+  try {
+    const inUse = kept.map((file) => realpathSync(file))
+    for (const file of backupsBefore(dir).slice(0, -KEPT)) {
+      if (!inUse.includes(realpathSync(file))) unlinkSync(file)
+    }
+    return []
+  } catch (error) {
+    return [`old backups in ${dir} could not be removed: ${reasonOf(error)}`]
   }
 }

@@ -140,6 +140,53 @@ describe('what it does', () => {
     assert.ok(existsSync(first))
   })
 
+  // The clock was wrong when the others were made: the only way back went the moment it was made.
+  test('the one just made stays, also where the clock was set back', async () => {
+    for (const day of ['02', '03', '04', '05', '06', '07']) {
+      writeFileSync(path.join(box.dir, `before-restore-203005${day}T120000000Z.zip`), '')
+    }
+    box.fill(2)
+    const { undo } = await restoreFile(box.places, file)
+    assert.ok(existsSync(undo))
+    assert.equal(undos().length, 6)
+  })
+
+  test('what cannot be cleared away afterwards is told, and fails nothing', async () => {
+    for (const day of ['02', '03', '04', '05', '06', '07']) {
+      mkdirSync(path.join(box.dir, `before-restore-202605${day}T120000000Z.zip`))
+    }
+    box.fill(2)
+    const { warnings } = await restoreFile(box.places, file)
+    assert.match(warnings.join(), /^old backups in .*state could not be removed: /)
+  })
+
+  // It was a reason not to start, which took the gateway away for want of a line.
+  test('an audit log that cannot be written is told, and fails nothing', async () => {
+    const audit = { file: '/proc/none/audit.jsonl', line: '{}\n' }
+    const facts = { version: 1, at: '', actor: '', backup: file, undo: 'u.zip' }
+    const steps = [{ target: box.fileOf('tenants_file'), staged: null }]
+    writeFileSync(path.join(box.dir, JOURNAL_NAME), JSON.stringify({ ...facts, steps, audit }))
+    const finished = await finishRestore(box.dir)
+    assert.match(finished?.warnings.join() ?? '', /audit log .* does not tell of this restore: /)
+    assert.ok(!existsSync(box.fileOf('tenants_file')))
+    assert.ok(!existsSync(path.join(box.dir, JOURNAL_NAME)))
+  })
+
+  test('a folder for the audit log is made, and half a line in it stays alone', async () => {
+    box.fill(2)
+    const audit = path.join(box.folder, 'log', 'audit.jsonl')
+    const places = { ...box.places, state: { ...box.places.state, audit_file: audit } }
+    rmSync(box.fileOf('audit_file'))
+    const without = (await box.backUp('without.zip')).file
+    box.fill(3)
+    await restoreFile(places, without)
+    assert.match(readFileSync(audit, 'utf8'), /^\{"at":.*"backup\.restore".*\}\n$/)
+
+    writeFileSync(audit, '{"at":"20')
+    await restoreFile(places, file, { now: new Date('2026-05-01T12:01:00Z') })
+    assert.match(readFileSync(audit, 'utf8'), /^\{"at":"20\n\{.*"backup\.restore".*\}\n$/)
+  })
+
   // A broken file is the very reason for many restores.
   test('present files that are broken are no hindrance, and are in the backup of before', async () => {
     const old = state()
