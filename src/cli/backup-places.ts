@@ -22,6 +22,8 @@ import type { CliContext } from './context.ts'
 import { CliError } from './exit-codes.ts'
 import type { CliIo } from './io.ts'
 
+export const CONFIG_TEXT = 'config that says where state is (default: as `ogw serve` finds it)'
+
 type Flushed = OutputOf<'storage.flush'>
 
 /** A gateway that does not answer within it hangs, but it is there. */
@@ -58,6 +60,21 @@ export function placesOnDisk(io: CliIo, file: string | undefined, text?: string)
   if (written.ok) return { config: absolute, state: written.paths }
   const message = `${config ?? 'the config'} does not say where state is`
   throw new CliError('configInvalid', message, { details: written.problems.map(problemText) })
+}
+
+/** As a gateway would use them that starts now; undefined where none would, for want of a config. */
+export function placesInForce(io: CliIo, file: string | undefined): Places | undefined {
+  try {
+    return placesOnDisk(io, file)
+  } catch (error) {
+    if (error instanceof CliError) return undefined
+    throw error
+  }
+}
+
+/** Whether every file of the state is at the same place. */
+export function isSamePlace({ state: a }: Places, { state: b }: Places): boolean {
+  return STATE_ROLES.every((role) => a[role] === b[role])
 }
 
 function textOf(file: string | undefined): string {

@@ -16,6 +16,8 @@ export interface Ran {
 export interface RunOptions {
   socket?: string
   stdin?: string
+  /** Stdin as it is asked for, in place of `stdin`. */
+  answers?: AsyncIterable<string>
   env?: Record<string, string>
   /** Cells of the terminal; undefined = a pipe. */
   terminal?: number
@@ -37,7 +39,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
   const { terminal } = options
   const tty = terminal === undefined ? {} : { isTTY: true as const, columns: terminal }
   const io: CliIo = {
-    stdin: Object.assign(Readable.from(options.stdin === undefined ? [] : [options.stdin]), {
+    stdin: Object.assign(Readable.from(options.answers ?? [options.stdin ?? []].flat()), {
       ...(terminal !== undefined && { isTTY: true as const }),
     }),
     stdout: {

@@ -2,7 +2,7 @@
 // process, whoever comes next (the gateway at its start, or another restore) does the rest of it.
 // Every step may be done twice.
 
-import { constants, createReadStream, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { constants, createReadStream, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
@@ -53,6 +53,10 @@ export async function writeJournal(dir: string, journal: Journal, calls: Disk): 
   await replaceFile(place, `${JSON.stringify(journal)}\n`, calls)
 }
 
+export function isDecided(dir: string): boolean {
+  return existsSync(path.join(dir, JOURNAL_NAME))
+}
+
 /** Undefined = no restore is under way. Throws StartError where the journal cannot be trusted. */
 export function readJournal(dir: string): Journal | undefined {
   const file = path.join(dir, JOURNAL_NAME)
@@ -100,7 +104,7 @@ export async function finishRestore(
   const file = path.join(dir, JOURNAL_NAME)
   try {
     await otherEnds(dir, patienceMs)
-    if (readJournal(dir) === undefined) return { ...journal, warnings: [] }
+    if (!isDecided(dir)) return { ...journal, warnings: [] }
     using _lock = lockRestore(dir, { over: true })
     return { ...journal, warnings: await apply(dir, journal, disk) }
   } catch (cause) {

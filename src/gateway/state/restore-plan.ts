@@ -84,6 +84,19 @@ function removals(
   })
 }
 
+/**
+ * Throws BackupError where the config moves the state to a place that has some: an undo brings back
+ * one config with one state, and that is the present one.
+ */
+export function assertUndoable(changes: readonly Change[], before: Places, after: Places): void {
+  const lost = changes.find(
+    ({ role, change }) => role !== 'config' && (change === 'replace' || change === 'remove'),
+  )
+  if (lost === undefined) return
+  const message = `the config in the backup keeps state in ${after.state.dir}, the present one in ${before.state.dir}, and ${lost.path} is there already: the restore could not be undone. Move ${after.state.dir} away, or restore the state alone, without --with-config`
+  throw new BackupError('refused', message)
+}
+
 /** For the audit log its rotated files count too. */
 function existing(path: string | undefined, role: BackupRole): boolean {
   if (path === undefined) return false

@@ -16,7 +16,7 @@ import type { Disk } from './disk.ts'
 import { giveRights, realPlace, rightsFor } from './file-rights.ts'
 import { lockRestore } from './restore-lock.ts'
 import type { RestoreLock } from './restore-lock.ts'
-import { apply, writeJournal } from './restore-journal.ts'
+import { apply, isDecided, writeJournal } from './restore-journal.ts'
 import type { Journal } from './restore-journal.ts'
 import type { Change } from './restore-plan.ts'
 import { backupBefore, backupsBefore } from './state-files.ts'
@@ -24,6 +24,11 @@ import { backupBefore, backupsBefore } from './state-files.ts'
 export interface RestoreRequest extends Pick<BackupFacts, 'ogwVersion' | 'host' | 'now'> {
   backup: Backup
   places: Places
+  /**
+   * Where config and state are until then, where that is elsewhere: this is what can be brought back.
+   * Nothing is replaced or removed then but the config, as `assertUndoable` sees to.
+   */
+  before?: Places
   /** As planned; `same` and `keep` are left alone. */
   changes: readonly Change[]
   /** Who restores, as in `root@pts/3`. */
@@ -79,10 +84,11 @@ async function restoreLocked(
   const prepared: Prepared[] = []
   let journal: Journal
   let undo: MadeBackup
+  const file = backupBefore(dir, request.now)
   try {
     await assertRoom(request)
-    const file = backupBefore(dir, request.now)
     undo = await backUpPresent(request, file)
+    assertAsPlanned(request, undo)
     lock.assertMine()
     await stageAll(request, prepared)
     journal = journalOf(request, prepared, file)
@@ -91,6 +97,8 @@ async function restoreLocked(
     await writeJournal(dir, journal, calls)
   } catch (cause) {
     for (const { staged } of prepared) if (staged !== null) rmSync(staged.file, { force: true })
+    // Of many attempts on a disk that is nearly full none may leave anything.
+    if (!isDecided(dir)) rmSync(file, { force: true })
     if (cause instanceof BackupError || request.signal?.aborted === true) throw cause
     throw nothingDone(cause)
   }
@@ -150,12 +158,28 @@ async function assertRoom({ places, changes, backup }: RestoreRequest): Promise<
   throw new BackupError('failed', message)
 }
 
+/** Between the plan and the lock somebody may have been asked for minutes. */
+function assertAsPlanned(
+  { changes, before, places }: RestoreRequest,
+  { manifest }: MadeBackup,
+): void {
+  if (before !== undefined) return
+  const present = new Map(manifest.entries.map((entry) => [entry.path, entry.sha256]))
+  const other = changes.find(
+    ({ change, path: file, entry }) =>
+      change === 'same' && file !== null && present.get(file) !== entry?.sha256,
+  )
+  if (other === undefined) return
+  const message = `${other.path} has changed since it was compared, and nothing was restored: is a gateway started again and again over ${places.state.dir}? Stop it, and restore again`
+  throw new BackupError('refused', message)
+}
+
 async function backUpPresent(request: RestoreRequest, file: string): Promise<MadeBackup> {
-  const { places, now, signal } = request
+  const { places, before = places, now, signal } = request
   const { ogwVersion, host } = request
   const made = await writeBackup(
     {
-      places,
+      places: before,
       ogwVersion,
       host,
       now,
