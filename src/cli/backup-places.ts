@@ -1,30 +1,26 @@
 // Which files a backup is about, and which gateway runs over them. A running gateway is believed;
 // otherwise config and state are where `ogw serve` would find them.
 
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { findConfigFile } from '../gateway/config/load.ts'
 import { problemText } from '../gateway/config/problem.ts'
 import { writtenStorage } from '../gateway/config/written-storage.ts'
-import { AdminClient } from '../gateway/contract/client.ts'
 import { AdminError } from '../gateway/contract/faults.ts'
-import type { OutputOf } from '../gateway/contract/schema.ts'
-import { socketTransport } from '../gateway/contract/transport.ts'
+import { flushedBy } from '../gateway/contract/flushed.ts'
+import type { Flushed } from '../gateway/contract/flushed.ts'
 import { BackupError } from '../gateway/state/backup-error.ts'
 import type { Places } from '../gateway/state/backup-sources.ts'
 import { STATE_ROLES } from '../gateway/state/state-files.ts'
 import type { StatePlaces } from '../gateway/state/state-files.ts'
-import { stateOwner } from '../gateway/state/state-owner.ts'
+import { isSameFolder, stateOwner } from '../gateway/state/state-owner.ts'
 import { actorOf } from './connect.ts'
 import type { CliContext } from './context.ts'
 import { CliError } from './exit-codes.ts'
 import type { CliIo } from './io.ts'
 
 export const CONFIG_TEXT = 'config that says where state is (default: as `ogw serve` finds it)'
-
-type Flushed = OutputOf<'storage.flush'>
 
 /** A gateway that does not answer within it hangs, but it is there. */
 const ANSWER_MS = 5_000
@@ -110,13 +106,8 @@ export async function gatewayOver(dir: string, io: CliIo): Promise<RunningGatewa
   const owner = stateOwner(dir)
   if (owner === undefined) return undefined
   const { pid, socket, host } = owner
-  const client = new AdminClient({ transport: socketTransport([socket]), actor: actorOf(io) })
-  const ended = new AbortController()
   try {
-    const flushed = await Promise.race([
-      client.call('storage.flush', {}),
-      delay(ANSWER_MS, undefined, { signal: ended.signal }),
-    ])
+    const flushed = await flushedBy(socket, { actor: actorOf(io), ms: ANSWER_MS })
     if (flushed === undefined) return { pid, socket, host, unsure: 'it does not answer' }
     // Another gateway may have the socket by now.
     return isSameFolder(flushed.dir, dir) ? { pid, socket, host, unsure: undefined } : undefined
@@ -128,9 +119,6 @@ export async function gatewayOver(dir: string, io: CliIo): Promise<RunningGatewa
     const why = forbidden ? `this user may not ask it at ${socket}` : text
     const unsure = gone ? `it ran on ${host}, where this machine cannot ask` : why
     return { pid, socket, host, unsure }
-  } finally {
-    ended.abort()
-    client.close()
   }
 }
 
@@ -158,8 +146,4 @@ export async function assertStopped(dir: string, io: CliIo, force: boolean): Pro
 function isForbidden(error: AdminError): boolean {
   const { tried } = error.details
   return Array.isArray(tried) && tried.some((one: { code?: unknown }) => one.code === 'EACCES')
-}
-
-function isSameFolder(a: string, b: string): boolean {
-  return a === b || (existsSync(a) && existsSync(b) && realpathSync(a) === realpathSync(b))
 }

@@ -10,7 +10,9 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
@@ -145,7 +147,6 @@ describe('of a running gateway', () => {
     await gateway.stop()
   })
 
-  // A process that hangs still has the state in its memory.
   // Each would write over what the other has written, and neither would know.
   test('a second one over the same state does not start, whatever its socket is called', async () => {
     writeConfig()
@@ -160,6 +161,34 @@ describe('of a running gateway', () => {
     assert.ok(!existsSync(at('state', 'gateway.json')))
   })
 
+  test('a link to the folder is no other folder', async () => {
+    writeConfig()
+    await serve()
+    symlinkSync(at('state'), at('link'))
+    writeConfig({ admin: { socket: at('other.sock') }, storage: { dir: at('link') } })
+    await assert.rejects(serve(), /exit 1: .*another gateway keeps its state in .*link/)
+    assert.ok(!existsSync(at('other.sock')))
+  })
+
+  // Two units of one machine start together after a power cut, and find the word of one that is gone.
+  test('of two that start at once one runs', async () => {
+    mkdirSync(at('state'))
+    const gone = { version: 1, pid: 1, host: hostname(), socket: at('gone.sock'), started_at: '' }
+    writeFileSync(at('state', 'gateway.json'), JSON.stringify(gone))
+    const names = ['one', 'two', 'three']
+    const configs = names.map((name) => {
+      writeConfig({ admin: { socket: at(`${name}.sock`) } })
+      renameSync(at('config.json'), at(`${name}.json`))
+      return at(`${name}.json`)
+    })
+    const started = await Promise.allSettled(configs.map((config) => serve(config)))
+    const refused = started.filter(({ status }) => status === 'rejected')
+    assert.equal(refused.length, 2)
+    const { socket } = JSON.parse(readFileSync(at('state', 'gateway.json'), 'utf8')) as typeof gone
+    assert.equal((await run(['status'], { socket })).code, 0)
+  })
+
+  // A process that hangs still has the state in its memory.
   test('one that does not answer counts as running', async () => {
     writeConfig()
     const { child } = await serve()

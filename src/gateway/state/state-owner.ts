@@ -1,7 +1,7 @@
 // Which gateway runs over a state folder. It says so in a small file, whatever its socket is called,
 // so that a restore can ask it and is not fooled by a process that is gone.
 
-import { readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, unlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { codeOf } from './disk.ts'
@@ -41,4 +41,9 @@ export function stateOwner(dir: string): StateOwner | undefined {
   } catch {
     return undefined // none has run here, or it was killed while it wrote this
   }
+}
+
+/** A folder may be reached by a symbolic link. */
+export function isSameFolder(a: string, b: string): boolean {
+  return a === b || (existsSync(a) && existsSync(b) && realpathSync(a) === realpathSync(b))
 }

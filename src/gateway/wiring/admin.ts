@@ -21,7 +21,7 @@ import { PlacementState } from '../state/placement-state.ts'
 import { WorkersState } from '../state/workers-state.ts'
 import type { AccessState } from './access.ts'
 import { explain, question } from './explain.ts'
-import { refuseSharedState, sayOwner } from './own-state.ts'
+import { ownState } from './own-state.ts'
 import type { GatewayParts } from './parts.ts'
 
 export interface OperatorState {
@@ -94,7 +94,6 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     uid: process.getuid?.(),
     configured: config().admin.socket,
   })
-  await refuseSharedState(paths.dir, socket)
   const sources = sourcesOf(options, socket)
   const admin = await startAdmin({
     sources,
@@ -117,13 +116,18 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     explain: (asked) => explain(options, asked),
     onBug: (operation, error) => log.bug('admin.bug', error, { operation }),
   })
-  const owner = sayOwner(paths.dir, socket, { clock: parts.clock, log })
-  return {
-    ...admin,
-    async stop() {
-      await admin.stop()
-      owner?.[Symbol.dispose]()
-    },
+  try {
+    const owner = await ownState(paths.dir, socket, { clock: parts.clock, log })
+    return {
+      ...admin,
+      async stop() {
+        await admin.stop()
+        owner[Symbol.dispose]()
+      },
+    }
+  } catch (error) {
+    await admin.stop()
+    throw error
   }
 }
 
