@@ -4,7 +4,7 @@
 import type { TenantLine } from '../../gateway/contract/schema/tenants.ts'
 import { cursorIndex, rowsInSight, scrollTop } from '../cursor.ts'
 import { SPENT_TONE, spentOf, USED_CELLS, usedOfLimit } from '../present/tenants.ts'
-import { sanitise } from '../present/text.ts'
+import { sanitise, truncateEnd, width } from '../present/text.ts'
 import { count, NONE } from '../present/units.ts'
 import type { TenantPane } from '../state.ts'
 import { column, placeColumns, type TableColumn, tableHeader, tableRow } from '../table.ts'
@@ -104,15 +104,18 @@ function listLines<T extends { id: string }>(
   return fillRows([titleLine(view, area, said), tableHeader(placed), ...rows], area.rows)
 }
 
-function titleLine(view: FleetView, { pane, tenant }: Area, said: string): Line {
+/** A long name gives way to what stands behind it. */
+function titleLine(view: FleetView, { pane, tenant, columns }: Area, said: string): Line {
   const focused = view.ui.tenants.focus === pane
   const other = pane === 'actors' ? 'keys' : 'actors'
   const hint = showsBoth(view) ? '' : `  (Tab: ${other})`
+  const rest = `${said === '' ? '' : ` · ${said}`}${hint}`
+  const room = Math.max(1, columns - width(`>${pane} of ${rest}`))
+  const name = truncateEnd(sanitise(tenant.name), room)
   return [
     span(focused ? '>' : ' ', 'bold'),
-    span(`${pane} of ${sanitise(tenant.name)}`, focused ? 'cursor' : 'bold'),
-    span(said === '' ? '' : ` · ${said}`, 'dim'),
-    span(hint, 'dim'),
+    span(`${pane} of ${name}`, focused ? 'cursor' : 'bold'),
+    span(rest, 'dim'),
   ]
 }
 

@@ -15,7 +15,7 @@ import {
   weightText,
 } from '../present/tenants.ts'
 import type { TenantLine } from '../../gateway/contract/schema/tenants.ts'
-import { sanitise } from '../present/text.ts'
+import { sanitise, truncateEnd, width } from '../present/text.ts'
 import { count } from '../present/units.ts'
 import { column, type TableColumn } from '../table.ts'
 import { type Line, lineOf, span } from '../theme.ts'
@@ -128,28 +128,43 @@ function inspect(view: FleetView, row: TenantLine): Line[] {
     `models ${aclText(row.models)}`,
     originOf(row),
   ]
-  const money = creditsInWords(view, row)
+  const { credits, held, actors } = creditsInWords(view, row)
   const reset = Date.parse(row.account.resets_at)
-  const window = `window ${row.credit_window}, ends ${resetTime(row.account.resets_at)} in ${coarseAge(reset - wall)}`
+  const ends = `ends ${resetTime(row.account.resets_at)} in ${coarseAge(reset - wall)}`
   if (layout.inspector === 1) {
-    return [[span(` ${sanitise(row.name)}  `, 'bold'), span([...money, ...facts].join(' · '))]]
+    const name = truncateEnd(sanitise(row.name), Math.floor(layout.columns / 3))
+    const room = layout.columns - width(name) - 3
+    return [[span(` ${name}  `, 'bold'), span(joined([credits, ends, actors, ...facts], room))]]
   }
+  const window = `window ${row.credit_window}, ${ends}`
+  const money = [`${credits}${held}`, actors, window, `0 is shown as ${infinity(theme.ascii)}`]
   return [
     [span(` ${sanitise(row.name)}  `, 'bold'), span(facts.join(' · '))],
-    lineOf(` ${[...money, window, `0 is shown as ${infinity(theme.ascii)}`].join(' · ')}`, 'dim'),
+    lineOf(` ${joined(money, layout.columns - 2)}`, 'dim'),
   ]
 }
 
-function creditsInWords({ theme }: FleetView, row: TenantLine): string[] {
+/** As many facts as there is room for, each of them whole. */
+function joined(facts: readonly string[], room: number): string {
+  let text = facts[0] ?? ''
+  for (const fact of facts.slice(1)) {
+    const longer = `${text} · ${fact}`
+    if (width(longer) > room) break
+    text = longer
+  }
+  return text
+}
+
+function creditsInWords({ theme }: FleetView, row: TenantLine) {
   const { granted, reserved, left } = row.account
   const limit = `credits ${limitText(row.credits, theme.ascii)}`
   const more = granted === 0 ? '' : ` + ${tokens(granted)} granted`
   const rest = left === null ? '' : `, ${tokens(left)} left`
-  const held = reserved === 0 ? '' : `, ${tokens(reserved)} held by what runs`
-  return [
-    `${limit}${more}${rest}${held}`,
-    `each actor ${limitText(row.actor_credits, theme.ascii)}`,
-  ]
+  return {
+    credits: `${limit}${more}${rest}`,
+    held: reserved === 0 ? '' : `, ${tokens(reserved)} held by what runs`,
+    actors: `each actor ${limitText(row.actor_credits, theme.ascii)}`,
+  }
 }
 
 /** Windows are counted in UTC. */

@@ -90,6 +90,25 @@ test('at 80 columns one pane is shown, and Tab shows the other', async () => {
   await console.see(/>keys of research[^]*>k1a2b3c4d5/)
 })
 
+test('the line below tells what has room as a whole, and when credits are counted anew', async () => {
+  const long = 'a'.repeat(63)
+  const account = { used: 5_300, granted: 5_000, reserved: 516, left: 199_184 }
+  const spending = { credits: 200_000, account: { ...tenantLine('x').account, ...account } }
+  const tenants = [tenantLine(long, spending), tenantLine('red', spending)]
+  await using gateway = await startFakeGateway({
+    snapshot: { ...largeFleet({ workers: 3, models: 6 }), tenants },
+  })
+  await using console = startConsole(gateway.socket, { columns: 80, rows: 24 })
+  await console.see(/● live/)
+  await console.type('5')
+  await console.see(/^ a{25}… {2}credits 200k \+ 5k granted, 199k left$/m)
+  await console.see(/^ actors of a+… · first \d of \d {2}\(Tab: keys\)$/m)
+  await console.type('j')
+  await console.see(/^ red {2}credits 200k \+ 5k granted, 199k left · ends 00:00 UTC in [^·…]*$/m)
+  console.resize(120, 36)
+  await console.see(/^ credits 200k \+ 5k granted, 199k left, 516 held by what runs · [^…]*$/m)
+})
+
 test('a gateway that tells no tenants is said in one calm line', async () => {
   const { access: _access, tenants: _tenants, ...older } = largeFleet({ workers: 3, models: 6 })
   await using gateway = await startFakeGateway({ snapshot: older })
