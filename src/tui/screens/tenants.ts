@@ -158,7 +158,7 @@ function joined(facts: readonly string[], room: number): string {
 function creditsInWords({ theme }: FleetView, row: TenantLine) {
   const { granted, reserved, left } = row.account
   const limit = `credits ${limitText(row.credits, theme.ascii)}`
-  const more = granted === 0 ? '' : ` + ${tokens(granted)} granted`
+  const more = granted === 0 || row.credits === 0 ? '' : ` + ${tokens(granted)} granted`
   const rest = left === null ? '' : `, ${tokens(left)} left`
   return {
     credits: `${limit}${more}${rest}`,
