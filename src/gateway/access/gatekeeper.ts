@@ -106,8 +106,8 @@ export class Gatekeeper {
   /** Undefined where the request brings nothing that could be a key. */
   #judge(asking: Asking): Judged | undefined {
     const given = credentialsOf(asking.headers, asking.pathKey)
-    if (given.signed !== undefined) return this.#judgeSigned(given.signed, asking)
-    let refused: Judged | undefined
+    let refused = given.signed && this.#judgeSigned(given.signed, asking)
+    if (refused !== undefined && 'visitor' in refused) return refused
     for (const text of given.keys) {
       const found = this.#judgeKey(text)
       if ('visitor' in found) return found

@@ -61,7 +61,7 @@ function paneLines(view: FleetView, area: Area): readonly Line[] {
         total: use.actors_total,
         columns: actorColumns(view, area.tenant),
         tone: () => undefined,
-        none: 'nobody has asked since the gateway started or the window began',
+        none: 'nobody has asked lately',
       })
     : listLines(view, area, {
         items: keyItems(view),

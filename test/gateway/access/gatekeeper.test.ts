@@ -201,6 +201,18 @@ test("the ollama CLI's signature: of this request, by a known key, of now", asyn
   )
 })
 
+// OLLAMA_AUTH=1 signs every request, also one to http://gateway/k/KEY.
+test('a signature that counts for nothing does not stand in the way of a key', async () => {
+  const desk = startDesk(KEYS_NEEDED)
+  const { key, stored } = await desk.keys.create(KEY_DRAFT)
+  const now = Math.floor(desk.clock.wall / 1000)
+  const headers = sshKey().signed(`POST,/api/chat?ts=${now}`)
+  const query = `ts=${now}`
+  assert.equal(desk.ask({ headers, query, pathKey: key }), `${stored.id} infer`)
+  assert.equal(desk.ask({ headers: { ...headers, 'x-api-key': key }, query }), `${stored.id} infer`)
+  assert.equal(desk.ask({ headers, query, pathKey: 'wrong' }), '401')
+})
+
 test('a file that is no ed25519 public key is none', () => {
   for (const line of ['', 'ssh-rsa AAAA', 'ssh-ed25519', 'ssh-ed25519 AAAA me']) {
     assert.equal(publicKeyOfLine(line), undefined)

@@ -36,7 +36,7 @@ test('usage moves the bar; a limit, a grant and a key made here hold; the audit 
   await console.see(/● live/)
   await console.type('5', 'G')
   await console.see(/^>team .* {2}0 \/ 1k +0%/m)
-  await console.see(/nobody has asked since/)
+  await console.see(/nobody has asked lately/)
 
   assert.equal(await ask(anna), 200)
   await console.see(/^>team .* 1 +1\d\d █.* 1\d\d \/ 1k +1\d%/m)
