@@ -17,6 +17,9 @@ const MANIFEST_VERSION = 1
 
 export type BackupRole = 'config' | StateRole
 
+/** It is shown: a forged one must not look like a line of ogw's own. */
+const OneLine = z.string().regex(/^\P{Cc}*$/u)
+
 const ManifestEntry = z.object({
   /** Within the ZIP. */
   name: z.string(),
@@ -37,9 +40,9 @@ export type ManifestEntry = z.infer<typeof ManifestEntry>
 const Manifest = z.object({
   format: z.literal('ogw-backup'),
   version: z.literal(MANIFEST_VERSION),
-  ogw_version: z.string(),
+  ogw_version: OneLine,
   created_at: z.iso.datetime(),
-  host: z.string(),
+  host: OneLine,
   config_file: z.string().nullable(),
   state_dir: z.string(),
   entries: z.array(ManifestEntry),
@@ -98,7 +101,7 @@ export function readManifest(text: string, file: string): Manifest {
     throw broken('it is no JSON')
   }
   const head = z
-    .object({ format: z.literal('ogw-backup'), version: z.int(), ogw_version: z.string() })
+    .object({ format: z.literal('ogw-backup'), version: z.int(), ogw_version: OneLine })
     .safeParse(json)
   if (!head.success) throw broken('it is not that of an ogw backup')
   const { version, ogw_version: by } = head.data

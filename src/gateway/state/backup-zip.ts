@@ -1,6 +1,7 @@
 // Opens a ZIP that anybody may have made or damaged, and lists its entries. What is no plain entry
 // of a backup is refused here: a name that leaves the ZIP, a link, a second entry of a name, sizes
-// that no gateway writes. Nothing is ever unpacked to a path that the ZIP names.
+// that no gateway writes. An entry of a name that this ogw does not know is never read: the manifest
+// says whether it is of a newer ogw. Nothing is ever unpacked to a path that the ZIP names.
 
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
@@ -93,15 +94,14 @@ async function listEntries(zip: ZipFile, file: string): Promise<Map<string, Entr
 }
 
 function problemOf(entry: Entry): string | undefined {
-  const limit = limitOf(entry.fileName)
-  if (limit === undefined) return 'no backup has an entry of that name'
   const kind = (entry.externalFileAttributes >>> 16) & KIND_MASK
   if (kind !== 0 && kind !== PLAIN_FILE) return 'it is a link or a folder, where a file is wanted'
   if (entry.isEncrypted()) return 'it is encrypted'
   if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
     return `it is compressed in a way that ogw does not use (${entry.compressionMethod})`
   }
-  if (entry.uncompressedSize > limit) {
+  const limit = limitOf(entry.fileName)
+  if (limit !== undefined && entry.uncompressedSize > limit) {
     return `it says that it has ${entry.uncompressedSize} bytes; at most ${limit} are read`
   }
   return undefined
@@ -122,7 +122,7 @@ async function* readEntry(
   { file, name }: { file: string; name: string },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const entry = entries.get(name)
-  if (entry === undefined) throw damaged(file, `${name} is missing`)
+  if (entry === undefined || limitOf(name) === undefined) throw damaged(file, `${name} is missing`)
   try {
     yield* await zip.openReadStreamPromise(entry)
   } catch (error) {

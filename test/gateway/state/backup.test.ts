@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   existsSync,
   mkdirSync,
@@ -391,6 +392,11 @@ describe('a forged one is refused', () => {
     await refused(file, 'damaged')
   })
 
+  test('a host that looks like a line of ogw', async () => {
+    const forged = forge(wholeEntries(), (manifest) => ({ ...manifest, host: 'box\nrestored' }))
+    await refused(await forged, 'damaged', /manifest\.json: host: /)
+  })
+
   test('a role that does not fit its name', async () => {
     const swapped = forge(wholeEntries(), (manifest) => ({
       ...manifest,
@@ -416,6 +422,19 @@ describe('one of a newer ogw is refused', () => {
       'refused',
       /newer ogw \(9\.1\.0\): its form has version 2, this ogw knows 1/,
     )
+  })
+
+  // It was called damaged, and nobody looks for a newer ogw then.
+  test('a state file that this ogw does not know', async () => {
+    const sha256 = createHash('sha256').update('{}').digest('hex')
+    const name = 'state/models.json'
+    const entry = { name, role: 'models_file', path: '/x', size: 2, sha256, version: 1 }
+    const file = await forge([...wholeEntries(), { name, text: '{}' }], (manifest) => ({
+      ...manifest,
+      ogw_version: '9.1.0',
+      entries: [...manifest.entries, { ...entry, problem: null }],
+    }))
+    await refused(file, 'refused', /newer ogw \(9\.1\.0\): it holds state\/models\.json, which/)
   })
 
   test('a newer document', async () => {
