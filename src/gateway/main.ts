@@ -23,6 +23,7 @@ import { TraceSink } from './observe/trace-sink.ts'
 import { ogwJson } from './fleet/telemetry/ogw-json.ts'
 import { ParserPool } from './proxy/parser-pool.ts'
 import type { ClientServer } from './proxy/server.ts'
+import { watchRestores } from './state/restore-journal.ts'
 import { WorkerPerformance } from './state/worker-performance.ts'
 import { openAdmin, readOperatorState } from './wiring/admin.ts'
 import type { OperatorState } from './wiring/admin.ts'
@@ -120,6 +121,8 @@ interface Assembly {
   events: EventRing
   log: Log
   paths: StoragePaths
+  /** Whether a restore has come since the state was read. */
+  restored(): boolean
 }
 
 /** Makes everything and starts nothing. */
@@ -130,6 +133,7 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
   const log = given.log ?? createLog({ level: config.log.level, journal: stderrIsJournal(env) })
   warnOfProxies(env, log)
   makeStateFolder(paths.dir, log)
+  const restored = watchRestores(paths.dir)
   const events = new EventRing(clock)
   const reload: ConfigReload = new ConfigReload({
     file,
@@ -180,7 +184,7 @@ function assemble({ loaded, file, env, version, ...given }: GatewayOptions): Ass
     }),
     admin: undefined,
   }
-  return { parts, access, operators, rooms, state, reload, events, log, paths }
+  return { parts, access, operators, rooms, state, reload, events, log, paths, restored }
 }
 
 /** A folder that cannot be made starts nothing less: each edit says then why it is refused. */

@@ -14,6 +14,7 @@ import { codeOf, disk, flushFolder, reasonOf, replaceFile } from './disk.ts'
 import type { Disk } from './disk.ts'
 import { giveRights, rightsFor } from './file-rights.ts'
 import { lockRestore, restoringProcess } from './restore-lock.ts'
+import { backupsBefore } from './state-files.ts'
 import { tallyOf } from './tally.ts'
 
 const Step = z.strictObject({
@@ -115,6 +116,28 @@ export async function finishRestore(
   }
 }
 
+/**
+ * Asked once the state has been read: whether a restore came in between, so that some of what was
+ * read is old and some new. One that only prepares finds this gateway there, and is refused.
+ */
+export function watchRestores(dir: string): () => boolean {
+  const known = new Set(backupsOf(dir))
+  const during = restoringProcess(dir) !== undefined
+  return () => {
+    if (isDecided(dir)) return true
+    if (restoringProcess(dir) !== undefined) return false
+    return during || backupsOf(dir).some((file) => !known.has(file))
+  }
+}
+
+function backupsOf(dir: string): string[] {
+  try {
+    return backupsBefore(dir)
+  } catch {
+    return [] // no folder, or none that can be read: nothing is restored there
+  }
+}
+
 async function otherEnds(dir: string, patienceMs: number): Promise<void> {
   const end = performance.now() + patienceMs
   while (restoringProcess(dir) !== undefined && performance.now() < end) await delay(LOOK_EVERY_MS)
@@ -188,10 +211,10 @@ async function note({ file, line }: { file: string; line: string }): Promise<str
 }
 
 function notFinished(file: string, why: string, cause?: unknown, journal?: Journal): StartError {
-  const undo =
+  const again =
     journal === undefined
       ? ''
-      : `; or go back to what was before: move ${file} away and run \`ogw backup restore ${journal.undo}\``
-  const message = `a restore was interrupted and cannot be finished (${file}): ${why}. Repair that and start again${undo}`
+      : `, or run \`ogw backup restore ${journal.backup}\` again as the user who began it, which does the rest first; or go back to what was before: move ${file} away and run \`ogw backup restore ${journal.undo}\``
+  const message = `a restore was interrupted and cannot be finished (${file}): ${why}. Repair that and start again${again}`
   return new StartError(message, 78, { cause })
 }

@@ -79,6 +79,8 @@ export interface AdminOptions {
   /** Writes what is only in memory yet. */
   flush(): Promise<void>
   draining(): boolean
+  /** Whether a restore has come since the state was read. */
+  restored(): boolean
 }
 
 /**
@@ -86,7 +88,7 @@ export interface AdminOptions {
  * where the path cannot be used, or another gateway runs over the folder.
  */
 export async function openAdmin(options: AdminOptions): Promise<Admin> {
-  const { parts, log, paths, env } = options
+  const { parts, log, paths, env, restored } = options
   const { prober, inventory, config } = parts
   const { path: socket } = socketToServe({
     platform: process.platform,
@@ -117,7 +119,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     onBug: (operation, error) => log.bug('admin.bug', error, { operation }),
   })
   try {
-    const owner = await ownState(paths.dir, socket, { clock: parts.clock, log })
+    const owner = await ownState(paths.dir, socket, { clock: parts.clock, log, restored })
     return {
       ...admin,
       async stop() {

@@ -17,8 +17,21 @@ const SAY_AGAIN_MS = 60_000
  * Says in the folder who runs over it, by a socket that listens already: of two that start at once
  * the later one finds the earlier one there. Rejects with StartError where another process runs over
  * the folder and answers; one that was killed, or that nobody can ask, keeps nobody from starting.
+ * `restored` is asked last: whoever restores from then on finds this gateway there.
  */
 export async function ownState(
+  dir: string,
+  socket: string,
+  parts: { clock: Clock; log: Log; restored(): boolean },
+): Promise<Disposable> {
+  const owner = await claimed(dir, socket, parts)
+  if (!parts.restored()) return owner
+  owner[Symbol.dispose]()
+  const message = `the state in ${dir} was restored while this gateway read it: start it again`
+  throw new StartError(message, 1)
+}
+
+async function claimed(
   dir: string,
   socket: string,
   parts: { clock: Clock; log: Log },

@@ -24,7 +24,11 @@ import { AuditEntry } from '../../../src/gateway/contract/schema/gateway.ts'
 import { StartError } from '../../../src/gateway/start-error.ts'
 import { BackupError } from '../../../src/gateway/state/backup-error.ts'
 import { openBackup } from '../../../src/gateway/state/backup-verify.ts'
-import { JOURNAL_NAME, finishRestore } from '../../../src/gateway/state/restore-journal.ts'
+import {
+  JOURNAL_NAME,
+  finishRestore,
+  watchRestores,
+} from '../../../src/gateway/state/restore-journal.ts'
 import { keysImpact, planRestore } from '../../../src/gateway/state/restore-plan.ts'
 import type { LockHolder } from '../../../src/gateway/state/restore-lock.ts'
 import { STATE_ROLES } from '../../../src/gateway/state/state-files.ts'
@@ -431,6 +435,32 @@ describe('a disk call that fails', () => {
       assert.match(error.message, /restore is under way .*wait for its end/)
       return true
     })
+  })
+
+  test('a gateway that reads the state meanwhile is told, unless nothing came of the restore', async () => {
+    box.fill(2)
+    const restored = watchRestores(box.dir)
+    assert.equal(restored(), false)
+    let during = true
+    const assertStopped = (): Promise<void> => {
+      during = restored()
+      return Promise.reject(new BackupError('refused', 'a gateway runs'))
+    }
+    await assert.rejects(restoreFile(box.places, file, { assertStopped }))
+    assert.deepEqual([during, restored()], [false, false])
+    assert.deepEqual(undos(), [])
+    await restoreFile(box.places, file)
+    assert.equal(restored(), true)
+    assert.equal(watchRestores(box.dir)(), false)
+
+    const lock = path.join(box.dir, 'restore.lock')
+    writeFileSync(lock, lockText({ pid: process.ppid }))
+    const preparing = watchRestores(box.dir)
+    assert.equal(preparing(), false)
+    rmSync(lock)
+    assert.equal(preparing(), true)
+    writeFileSync(path.join(box.dir, JOURNAL_NAME), '{}')
+    assert.equal(watchRestores(box.dir)(), true)
   })
 
   test('a gateway that has started in the meantime: nothing changes', async () => {

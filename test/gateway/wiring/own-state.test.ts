@@ -6,6 +6,7 @@ import { hostname, tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import { createLog } from '../../../src/gateway/observe/log.ts'
+import { StartError } from '../../../src/gateway/start-error.ts'
 import { ownState } from '../../../src/gateway/wiring/own-state.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 
@@ -13,6 +14,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'ogw-own-'))
 after(() => rmSync(folder, { recursive: true }))
 const dir = path.join(folder, 'state')
 const file = path.join(dir, 'gateway.json')
+const restored = (): boolean => false
 const socket = path.join(folder, 'admin.sock')
 let lines: string[] = []
 const log = createLog({ level: 'debug', output: { write: (line) => lines.push(line) } })
@@ -38,7 +40,7 @@ const LEFT: Readonly<Record<string, string>> = {
 for (const [name, text] of Object.entries(LEFT)) {
   test(`a word ${name} is no hindrance`, async () => {
     writeFileSync(file, text)
-    const owner = await ownState(dir, socket, { clock: manualClock(), log })
+    const owner = await ownState(dir, socket, { clock: manualClock(), log, restored })
     assert.equal((JSON.parse(readFileSync(file, 'utf8')) as { pid: number }).pid, process.pid)
     owner[Symbol.dispose]()
     assert.ok(!existsSync(file))
@@ -50,7 +52,7 @@ for (const [name, text] of Object.entries(LEFT)) {
 test('a disk that is full at the start: it starts, and says so once there is room', async () => {
   const clock = manualClock()
   rmSync(dir, { recursive: true })
-  const owner = await ownState(dir, socket, { clock, log })
+  const owner = await ownState(dir, socket, { clock, log, restored })
   assert.match(lines.join(''), /state\.trouble.*gateway\.json/)
   clock.advance(60_000)
   mkdirSync(dir)
@@ -59,5 +61,17 @@ test('a disk that is full at the start: it starts, and says so once there is roo
   assert.equal(lines.length, 1)
   owner[Symbol.dispose]()
   assert.equal(clock.pending, 0)
+  assert.ok(!existsSync(file))
+})
+
+// It would run with some of the old state and some of the new, and write the old over the new.
+test('a restore while the state is read: it does not start, and leaves no word', async () => {
+  const asked = ownState(dir, socket, { clock: manualClock(), log, restored: () => true })
+  await assert.rejects(asked, (error) => {
+    assert.ok(error instanceof StartError)
+    assert.equal(error.exitCode, 1)
+    assert.match(error.message, /was restored while this gateway read it: start it again/)
+    return true
+  })
   assert.ok(!existsSync(file))
 })
