@@ -11,7 +11,11 @@ enableCompileCache()
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
-    throw error
+    // A full disk behind `ogw backup create - > FILE` is no bug, and half a file is no success.
+    if (stream === process.stdout) {
+      process.stderr.write(`error: stdout cannot be written: ${error.message}\n`)
+    }
+    process.exit(1)
   })
 }
 

@@ -5,9 +5,11 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import {
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -442,6 +444,16 @@ describe('what it says', () => {
     const argv = ['backup', 'restore', at('out.zip'), '--config', configOf(box), '--dry-run']
     assert.equal((await run(argv)).code, 0)
     assert.equal((await run(['backup', 'create', '-', '--json'])).code, 2)
+  })
+
+  test('a stdout that is full is told in a line, and is no success', async () => {
+    using box = boxWithConfig()
+    const full = openSync('/dev/full', 'w')
+    const argv = ['backup', 'create', '-', '--config', configOf(box)]
+    const ran = spawnSync(OGW, argv, { stdio: ['ignore', full, 'pipe'], encoding: 'utf8' })
+    closeSync(full)
+    assert.equal(ran.status, 1)
+    assert.match(ran.stderr, /^error: stdout cannot be written: ENOSPC.*\n$/)
   })
 
   test('an existing file is overwritten with --force alone, a device never', async () => {
