@@ -32,6 +32,8 @@ export interface Lease extends Disposable {
   readonly decision: Decision
   /** The worker has begun to answer: a pending load of this lease is over. */
   begun(): void
+  /** What it used in the end, in tokens: its tenant's share is counted by it and not by the estimate. */
+  used(tokens: number): void
 }
 
 export interface Waiting {

@@ -12,12 +12,14 @@ export interface LeaseFacts {
   decision: Decision
   /** Called at most once each, and never after the end. */
   onBegun(): void
+  onUsed(tokens: number): void
   onEnd(): void
 }
 
 /** Whatever the caller does, and however often, the slot goes back exactly once. */
-export function leaseOf({ onBegun, onEnd, ...facts }: LeaseFacts): Lease {
+export function leaseOf({ onBegun, onUsed, onEnd, ...facts }: LeaseFacts): Lease {
   let begun = false
+  let used = false
   let ended = false
   return {
     ...facts,
@@ -25,6 +27,11 @@ export function leaseOf({ onBegun, onEnd, ...facts }: LeaseFacts): Lease {
       if (begun || ended) return
       begun = true
       onBegun()
+    },
+    used(tokens) {
+      if (used || ended) return
+      used = true
+      onUsed(tokens)
     },
     [Symbol.dispose]() {
       if (ended) return

@@ -3,7 +3,7 @@
 
 import type { Clock, Timer } from '../clock.ts'
 import { FairQueue } from '../policy/fair-queue.ts'
-import type { Place } from '../policy/fair-queue.ts'
+import type { Correction, Place } from '../policy/fair-queue.ts'
 import type { ModelName } from '../policy/model-name.ts'
 import type { Ask, Lease } from './ask.ts'
 
@@ -73,8 +73,13 @@ export class WaitQueue {
   }
 
   /** Charges a request that never had to wait. */
-  charge(place: Place): void {
-    this.#fair.charge(place)
+  charge(place: Place): Correction {
+    return this.#fair.charge(place)
+  }
+
+  /** Charges a waiter that goes now. */
+  serve(waiter: Waiter): Correction | undefined {
+    return this.#fair.serve(waiter)
   }
 
   /** Resolves with a lease, or rejects with the signal's reason or what `onDeadline` makes. */
@@ -91,8 +96,8 @@ export class WaitQueue {
     return promise
   }
 
+  /** To one that is served. */
   grant(waiter: Waiter, lease: Lease): void {
-    this.#fair.serve(waiter)
     this.#leave(waiter)?.resolve(lease)
   }
 

@@ -10,6 +10,7 @@ import type { WorkerReason } from '../errors.ts'
 import type { Worker } from '../fleet/worker.ts'
 import { breakerGate } from '../policy/breaker.ts'
 import { isResident, needsLoadFirst, sentNumCtx } from '../policy/eligibility.ts'
+import type { Correction } from '../policy/fair-queue.ts'
 import { modelFactsOf } from '../policy/model-facts.ts'
 import type { Choice, Judgement } from '../policy/selection.ts'
 import type { Admission, Ask, Decision, Lease, Waiting } from './ask.ts'
@@ -69,8 +70,8 @@ export class Scheduler implements Admission {
       const judgement = this.#decider.judgement(ask)
       const row = judgement.candidates[judgement.choice.index]
       if (row !== undefined && this.#hasRoom(ask)) {
-        this.#queue.charge(this.#decider.placeOf(ask))
-        return Promise.resolve(this.#grant(row, judgement, judgement.rules.now))
+        const correct = this.#queue.charge(this.#decider.placeOf(ask))
+        return Promise.resolve(this.#grant(row, judgement, judgement.rules.now, correct))
       }
       return this.#wait(judgement, signal)
     } catch (error) {
@@ -218,7 +219,7 @@ export class Scheduler implements Admission {
   }
 
   /** Takes the slot. The caller has just found it free. */
-  #grant(row: Row, judgement: Judgement, since: number): Lease {
+  #grant(row: Row, judgement: Judgement, since: number, correct?: Correction): Lease {
     const { ask, rules } = judgement
     const { worker, slots } = row
     const { key } = ask.model
@@ -251,6 +252,7 @@ export class Scheduler implements Admission {
         if (slots.trial === trial) slots.trial = undefined
         this.#settle(this.#current(row))
       },
+      onUsed: (tokens) => correct?.(tokens),
       onEnd: () => {
         if (slots.trial === trial) slots.trial = undefined
         this.#end(row, ask, now)
@@ -333,7 +335,8 @@ export class Scheduler implements Admission {
     })
     if (next === undefined) return false
     const { waiter, row, judgement } = next
-    this.#queue.grant(waiter, this.#grant(row, judgement, waiter.since))
+    const correct = this.#queue.serve(waiter)
+    this.#queue.grant(waiter, this.#grant(row, judgement, waiter.since, correct))
     return true
   }
 

@@ -5,6 +5,9 @@
 // virtual time at which its next request is due. Serving a request moves the tag by cost / weight;
 // the least tag goes first. Virtual time moves on with what is served, so that a flow that comes
 // back gets its share from now on, neither a debt to be paid to it nor one it escapes.
+//
+// A request is charged its estimate when it goes, and the difference once it is known what it cost:
+// the shares are those of real tokens, however wrong the estimates of one tenant's clients are.
 
 import type { Priority } from './ask.ts'
 
@@ -25,6 +28,9 @@ export const AGED_AFTER_MS = 30_000
 /** Actors are named by clients; beyond this many the further ones share one place. */
 const MAX_ACTORS = 10_000
 const OTHER_ACTORS = '\0other'
+
+/** Takes what a request really cost in place of its estimate. To be called at most once. */
+export type Correction = (cost: number) => void
 
 interface Queued<T> {
   item: T
@@ -103,39 +109,39 @@ export class FairQueue<T> {
   }
 
   /** Takes a waiter out because it goes now, and charges it to its tenant and actor. */
-  serve(item: T): void {
+  serve(item: T): Correction | undefined {
     const queued = this.#queued.get(item)
-    if (queued === undefined) return
+    if (queued === undefined) return undefined
     // Not to the actor of its name: it may wait in the place that later names share.
-    this.#charge(queued.actor, queued.place)
+    const correct = this.#charge(queued.actor, queued.place)
     this.remove(item)
+    return correct
   }
 
   /** Charges a request that never had to wait: it takes part in the shares all the same. */
-  charge(place: Place): void {
-    this.#charge(this.#actorOf(place), place)
+  charge(place: Place): Correction {
+    return this.#charge(this.#actorOf(place), place)
   }
 
-  #charge(actor: Actor<T>, place: Place): void {
+  #charge(actor: Actor<T>, place: Place): Correction {
     if (place.priority === 'interactive') this.#interactiveGrants += 1
     const { tenant } = actor
     const isActive = tenant.waiting > 0
     const weights = this.#active.reduce((sum, { weight }) => sum + weight, 0)
     const actorIsActive = tenant.active.includes(actor)
     const actors = tenant.active.length + (actorIsActive ? 0 : 1)
+    const allWeights = weights + (isActive ? 0 : place.weight)
 
-    move(
-      this.#active,
-      tenant,
-      Math.max(tenant.tag, isActive ? 0 : this.#virtualTime) + place.cost / place.weight,
-    )
-    move(
-      tenant.active,
-      actor,
-      Math.max(actor.tag, actorIsActive ? 0 : tenant.virtualTime) + place.cost,
-    )
-    this.#virtualTime += place.cost / (weights + (isActive ? 0 : place.weight))
-    tenant.virtualTime += place.cost / actors
+    if (!isActive) tenant.tag = Math.max(tenant.tag, this.#virtualTime)
+    if (!actorIsActive) actor.tag = Math.max(actor.tag, tenant.virtualTime)
+    const advance = (cost: number): void => {
+      move(this.#active, tenant, tenant.tag + cost / place.weight)
+      move(tenant.active, actor, actor.tag + cost)
+      this.#virtualTime += cost / allWeights
+      tenant.virtualTime += cost / actors
+    }
+    advance(place.cost)
+    return (cost) => advance(cost - place.cost)
   }
 
   /** The waiters in the order in which they go, were each of them the next. */

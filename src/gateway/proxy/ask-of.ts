@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import type { Ask } from '../admission/ask.ts'
 import type { CapabilitiesConfig } from '../config/schema.ts'
+import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { estimatePrompt, readNumCtx } from '../policy/context-guard.ts'
 import type { InferenceRequest } from './inference-deps.ts'
@@ -16,6 +17,14 @@ interface Around {
   capabilities: CapabilitiesConfig
 }
 
+/**
+ * Coding agents ask for 32,000 tokens with every request and take a few hundred: a tenant that was
+ * charged those until the end would be behind all others for as long.
+ */
+function likelyOutput({ outputTokens = UNKNOWN_OUTPUT_TOKENS }: RequestFacts): number {
+  return Math.min(outputTokens, UNKNOWN_OUTPUT_TOKENS)
+}
+
 /** Throws GatewayError num_ctx_invalid where the context guard refuses. */
 export function askOf(request: InferenceRequest, waits: Around): Ask {
   const { facts, name, identity, ctx } = request
@@ -25,7 +34,7 @@ export function askOf(request: InferenceRequest, waits: Around): Ask {
     model: name,
     needs: facts.needs,
     ...contextOf(request, waits),
-    cost: Math.max(1, estimateTokens(facts) + (facts.outputTokens ?? UNKNOWN_OUTPUT_TOKENS)),
+    cost: Math.max(1, estimateTokens(facts) + likelyOutput(facts)),
     tenant: identity.tenant,
     actor: identity.actor,
     priority: isBackground(request) ? 'background' : 'interactive',

@@ -12,6 +12,7 @@ import { askOf } from './ask-of.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import type { ClientStream } from './client-stream.ts'
+import { countUse } from './count-use.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { InferenceDeps, InferenceRequest, Upstream } from './inference-deps.ts'
 import { failingOf, failureOf, isStaleSocket, reasonOf } from './attempt-failure.ts'
@@ -76,7 +77,7 @@ export class InferenceRun {
         using lease = await this.#admit()
         if (lease === undefined) return this.#giveUp()
         if (await this.#loadFirst(lease)) continue
-        const outcome = await this.#attempt(lease)
+        const outcome = await countUse(lease, this.#serving, this.#attempt(lease))
         if (outcome !== undefined) return outcome
         if (this.#over()) return this.#giveUp()
       }
@@ -124,6 +125,7 @@ export class InferenceRun {
     const { worker } = lease
     if (!lease.loadFirst || this.#loadedFirst.has(worker)) return false
     this.#loadedFirst.add(worker)
+    lease.used(0)
     const modelKey = request.name.key
     const embedding = request.facts.needs.includes('embedding')
     const load = sharedLoad(deps, { lease, active, request })

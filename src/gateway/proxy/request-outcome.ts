@@ -85,7 +85,7 @@ function timesOf(
 type Tokens = Pick<RequestRecord, 'promptTokens' | 'outputTokens' | 'estimated'>
 
 /** Real counts where the worker told them, else what passed and the estimate; a load has none. */
-function tokensOf(
+export function tokensOf(
   outcome: Outcome,
   active: ActiveRequest,
   request: InferenceRequest | undefined,

@@ -103,6 +103,42 @@ test('newcomers with ever new names do not starve a waiting actor', () => {
   assert.fail('the waiting actor was never served')
 })
 
+test('shares are of what was used, however wrong the estimates are', () => {
+  const dear = Array.from({ length: 4000 }, () => place({ tenant: 'a', weight: 3, cost: 900 }))
+  const cheap = Array.from({ length: 4000 }, () => place({ tenant: 'b', cost: 10 }))
+  const queue = queueOf([...dear, ...cheap])
+  const used: Record<string, number> = { a: 0, b: 0 }
+  const running: (() => void)[] = []
+  for (let i = 0; i < 4000; i += 1) {
+    const next = queue.inOrder(0).next()
+    if (next.done === true) break
+    const { tenant } = next.value.place
+    const correct = queue.serve(next.value)
+    const cost = 40 + ((i * 37) % 30)
+    running.push(() => {
+      correct?.(cost)
+      used[tenant] = (used[tenant] ?? 0) + cost
+    })
+    // Four run at once: it is known later what the first of them used.
+    if (running.length === 4) running.shift()?.()
+  }
+  const ratio = (used['a'] ?? 0) / (used['b'] ?? 1)
+  assert.ok(Math.abs(ratio - 3) < 0.15, `${ratio} to 1`)
+})
+
+test('a tenant that comes while another is charged too much is not behind for it', () => {
+  const queue = new FairQueue<Job>()
+  for (let i = 0; i < 1000; i += 1) queue.charge(place({ tenant: 'old', cost: 300 }))(20)
+  const running = queue.charge(place({ tenant: 'old', cost: 300 }))
+  for (let i = 0; i < 100; i += 1) {
+    queue.add({ place: place({ tenant: 'old' }) }, place({ tenant: 'old' }))
+    queue.add({ place: place({ tenant: 'new' }) }, place({ tenant: 'new' }))
+  }
+  running(20)
+  const { old = 0, new: fresh = 0 } = count(queue, 60, (job) => job.place.tenant)
+  assert.ok(Math.abs(old - fresh) <= 300, `${old} and ${fresh}`)
+})
+
 test('a tenant that was idle gets no credit for it', () => {
   const queue = queueOf(Array.from({ length: 100 }, () => place({ tenant: 'busy' })))
   count(queue, 50, () => '')
