@@ -63,7 +63,7 @@ const config = {
   disableExperimentalSEAWarning: true,
   useSnapshot: false,
   useCodeCache: false,
-  execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4'],
+  execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4', '--no-maglev'],
   assets: { 'parser-thread': path.join(out, 'parser-thread.cjs') },
 }
 writeFileSync(path.join(out, 'sea.json'), `${JSON.stringify(config, null, 2)}\n`)

@@ -13,8 +13,8 @@ const MODELS = 500
 const STREAMS = 1_000
 /** Slow enough that the machine keeps up, fast enough that buffers are in use. */
 const STREAM_PACE_MS = 200
-/** Two rounds of probes and inventories. */
-const SETTLE_MS = 12_000
+/** Four rounds of probes: what the start left in memory is collected by then. */
+const SETTLE_MS = 20_000
 const STREAM_SETTLE_MS = 6_000
 const SAMPLES = 9
 

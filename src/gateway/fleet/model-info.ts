@@ -64,13 +64,11 @@ export class ModelInfos {
 
   /**
    * As infoOf, after asking the worker where its answer is missing or too old. Resolves with what
-   * is known when that fails. Rejects with the signal's reason; others go on waiting for theirs.
+   * is known when that fails.
    */
-  async ensure(worker: Worker, model: string, signal: AbortSignal): Promise<ModelInfo | undefined> {
-    if (worker.current === undefined || this.#isFresh(worker, model, false)) {
-      return knownInfo(worker, model)
-    }
-    await waitFor(this.#fly(worker, { model, verbose: false }), signal)
+  async ensure(worker: Worker, model: string): Promise<ModelInfo | undefined> {
+    const asked = worker.current !== undefined && !this.#isFresh(worker, model, false)
+    if (asked) await this.#fly(worker, { model, verbose: false })
     return knownInfo(worker, model)
   }
 
@@ -197,16 +195,4 @@ function stampOf(worker: Worker, model: string): string {
 /** A worker's name has no blank. */
 function idOf(worker: Worker, { model, verbose }: Question): string {
   return `${worker.name} ${verbose ? 'verbose' : 'plain'} ${model}`
-}
-
-async function waitFor(answer: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = () => reject(signal.reason as Error)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    await Promise.race([answer, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
 }

@@ -4,14 +4,14 @@
 
 import type { Clock } from '../clock.ts'
 import { installedOn } from '../fleet/worker.ts'
-import type { ModelInfo, Worker } from '../fleet/worker.ts'
+import type { Worker } from '../fleet/worker.ts'
 import { decidePlacement } from '../policy/placement.ts'
 
 export interface KnowledgeDeps {
   clock: Clock
   workers(): readonly Worker[]
-  /** Single flight and cached; resolves with what is known also when the worker does not answer. */
-  ensure(worker: Worker, modelKey: string, signal: AbortSignal): Promise<ModelInfo | undefined>
+  /** Single flight and cached; resolves also when the worker does not answer. */
+  ensure(worker: Worker, modelKey: string): Promise<unknown>
 }
 
 /** The most that a model's first request waits. */
@@ -26,13 +26,20 @@ export class ModelKnowledge {
   readonly #nextLook = new Map<string, number>()
   /** Worker and digest of models that were waited for once. */
   readonly #waited = new Set<string>()
+  /** Model key → the wait that its first requests share: with 200 workers it is no small thing. */
+  readonly #waiting = new Map<string, Promise<void>>()
 
   constructor(deps: KnowledgeDeps) {
     this.#deps = deps
   }
 
-  /** Undefined where there is nothing to wait for. Never rejects. */
+  /** Undefined where there is nothing to wait for. Resolves early when the signal aborts. */
   ready(modelKey: string, signal: AbortSignal): Promise<void> | undefined {
+    const wait = this.#waiting.get(modelKey) ?? this.#look(modelKey)
+    return wait === undefined ? undefined : untilAborted(wait, signal)
+  }
+
+  #look(modelKey: string): Promise<void> | undefined {
     const now = this.#deps.clock.mono()
     if ((this.#nextLook.get(modelKey) ?? 0) > now) return undefined
     if (this.#nextLook.size >= MAX_MODELS) this.#nextLook.clear()
@@ -41,19 +48,23 @@ export class ModelKnowledge {
     for (const worker of this.#deps.workers()) {
       const digest = askable(worker, modelKey)
       if (digest === undefined) continue
-      const asked = this.#deps.ensure(worker, modelKey, signal).catch(ignore)
+      const asked = this.#deps.ensure(worker, modelKey)
       if (worker.info.get(modelKey)?.digest !== digest && this.#firstTime(worker, digest)) {
         unknown.push(asked)
       }
     }
     if (unknown.length === 0) return undefined
-    // Others that come while the first one waits are to wait as well.
-    this.#nextLook.delete(modelKey)
-    return this.#waitFor(modelKey, unknown)
+    const wait = this.#waitFor(modelKey, unknown)
+    this.#waiting.set(modelKey, wait)
+    return wait
   }
 
   async #waitFor(modelKey: string, answers: Promise<unknown>[]): Promise<void> {
-    await this.#within(Promise.all(answers))
+    try {
+      await this.#within(Promise.all(answers))
+    } finally {
+      this.#waiting.delete(modelKey)
+    }
     this.#nextLook.set(modelKey, this.#deps.clock.mono() + LOOK_EVERY_MS)
     for (const worker of this.#deps.workers()) {
       const digest = askable(worker, modelKey)
@@ -89,5 +100,14 @@ function askable(worker: Worker, modelKey: string): string | undefined {
     : undefined
 }
 
-/** A client that leaves while it waits is noticed by whoever asked. */
-function ignore(): void {}
+async function untilAborted(wait: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  const { promise: aborted, resolve } = Promise.withResolvers<void>()
+  const onAbort = (): void => resolve()
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    await Promise.race([wait, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -3,9 +3,9 @@
 // chunks, and an object kept for each of them takes three times their bytes.
 
 /** Enough for the last events of every dialect; a longer final line has its counts at its end. */
-export const TAIL_BYTES = 16 * 1024
+export const TAIL_BYTES = 8 * 1024
 /** Room past the tail, so that it moves to the front once in so many bytes and not for each chunk. */
-const SLACK_BYTES = 4 * 1024
+const SLACK_BYTES = 2 * 1024
 const FIRST_BYTES = 1024
 
 export class Tail {

@@ -37,7 +37,7 @@ export function inferenceDeps(
     knowledge: new ModelKnowledge({
       clock,
       workers: () => fleet.workers(),
-      ensure: (worker, model, signal) => parts.infos.ensure(worker, model, signal),
+      ensure: (worker, model) => parts.infos.ensure(worker, model),
     }),
     ratios: new TokenRatios(),
     warnings: (worker, ask) => scheduler.preflight.warnings(worker, ask),

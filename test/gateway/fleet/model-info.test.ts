@@ -7,7 +7,6 @@ import { ByteLru } from '../../../src/gateway/fleet/byte-lru.ts'
 import { until } from '../../support/until.ts'
 import { startFleetRig, type FleetRig } from './fleet-rig.ts'
 
-const patience = () => AbortSignal.timeout(8_000)
 const shows = (sim: SimulatedWorker): number => sim.record.counts()['POST /api/show'] ?? 0
 
 async function rigOf(sim: SimulatedWorker, clock: Clock = systemClock): Promise<FleetRig> {
@@ -27,7 +26,7 @@ test('a storm of shows asks the worker once per model', async () => {
     ),
   )
   assert.ok(answers.flat().every((answer) => answer.ok && answer.status === 200))
-  await Promise.all(models.map((model) => rig.infos.ensure(rig.worker(), model, patience())))
+  await Promise.all(models.map((model) => rig.infos.ensure(rig.worker(), model)))
   await rig.infos.show(rig.worker(), 'm7:1b', false)
   assert.equal(shows(sim), 150)
   assert.equal(rig.worker().info.size, 150)
@@ -56,7 +55,7 @@ test('a show is believed for cache_ttl and no longer', async () => {
     [ttl + 10_000, 2],
   ] as const) {
     later = passed
-    await rig.infos.ensure(rig.worker(), 'm:1b', patience())
+    await rig.infos.ensure(rig.worker(), 'm:1b')
     assert.equal(shows(sim), asked, `${passed} ms later`)
   }
 })
@@ -67,7 +66,7 @@ test('an answer that comes after its model has changed is not believed', async (
   await using sim = await startSimulatedWorker({ models: [before] })
   await using rig = await rigOf(sim)
   await sim.faults.add({ kind: 'slow_headers', ms: 500, path: '/api/show', times: 1 })
-  const late = rig.infos.ensure(rig.worker(), 'alpha:8b', patience())
+  const late = rig.infos.ensure(rig.worker(), 'alpha:8b')
   await until(() => shows(sim) === 1)
   const digest = 'd'.repeat(64)
   sim.models.replace([{ ...before, digest }])
@@ -76,7 +75,7 @@ test('an answer that comes after its model has changed is not believed', async (
     return inventory.state === 'known' && inventory.models.get('alpha:8b')?.model.digest === digest
   })
   await late
-  await rig.infos.ensure(rig.worker(), 'alpha:8b', patience())
+  await rig.infos.ensure(rig.worker(), 'alpha:8b')
   assert.equal(shows(sim), 2)
 })
 
@@ -86,7 +85,7 @@ test('show tells what tags do not, and its body is the worker’s own', async ()
   await using rig = await rigOf(sim)
   assert.deepEqual(rig.infos.infoOf(rig.worker(), 'qwen3:8b')?.contextMax, 40_960, 'from tags')
   assert.equal(shows(sim), 0)
-  const info = await rig.infos.ensure(rig.worker(), 'qwen3:8b', patience())
+  const info = await rig.infos.ensure(rig.worker(), 'qwen3:8b')
   assert.deepEqual(info?.capabilities, ['completion', 'tools', 'thinking'])
   assert.equal(info?.modelfileNumCtx, 1_048_576)
   const body = JSON.stringify({ model: 'qwen3:8b' })
@@ -109,11 +108,11 @@ test('a digest that changes is asked anew', async () => {
   const before = { name: 'alpha:8b', capabilities: ['completion'] }
   await using sim = await startSimulatedWorker({ models: [before] })
   await using rig = await rigOf(sim)
-  await rig.infos.ensure(rig.worker(), 'alpha:8b', patience())
+  await rig.infos.ensure(rig.worker(), 'alpha:8b')
   const after = { ...before, capabilities: ['completion', 'tools'], digest: 'd'.repeat(64) }
   sim.models.replace([after])
   await until(() => rig.worker().info.size === 0)
-  const info = await rig.infos.ensure(rig.worker(), 'alpha:8b', patience())
+  const info = await rig.infos.ensure(rig.worker(), 'alpha:8b')
   assert.deepEqual(info?.capabilities, ['completion', 'tools'])
   assert.equal(shows(sim), 2)
 })
@@ -124,7 +123,7 @@ test('a show that fails leaves the model unknown and is not repeated at once', a
   await sim.faults.add({ kind: 'status', status: 500, path: '/api/show' })
   await using rig = await rigOf(sim)
   for (let round = 0; round < 5; round += 1) {
-    assert.equal(await rig.infos.ensure(rig.worker(), 'qwen3:8b', patience()), undefined)
+    assert.equal(await rig.infos.ensure(rig.worker(), 'qwen3:8b'), undefined)
   }
   assert.equal(shows(sim), 1)
 })
@@ -132,31 +131,18 @@ test('a show that fails leaves the model unknown and is not repeated at once', a
 test('an old worker’s show without capabilities is unknown, not none', async () => {
   await using sim = await startSimulatedWorker({ version: '0.6.0' })
   await using rig = await rigOf(sim)
-  const info = await rig.infos.ensure(rig.worker(), 'qwen3:8b', patience())
+  const info = await rig.infos.ensure(rig.worker(), 'qwen3:8b')
   assert.ok(info)
   assert.equal(info.capabilities, undefined)
-})
-
-test('one that leaves does not take the answer from the others', async () => {
-  await using sim = await startSimulatedWorker()
-  await sim.faults.add({ kind: 'slow_headers', ms: 200, path: '/api/show' })
-  await using rig = await rigOf(sim)
-  const leaving = new AbortController()
-  const left = rig.infos.ensure(rig.worker(), 'qwen3:8b', leaving.signal)
-  const stays = rig.infos.ensure(rig.worker(), 'qwen3:8b', patience())
-  leaving.abort(new Error('client left'))
-  await assert.rejects(left, /client left/)
-  assert.ok((await stays)?.capabilities)
-  assert.equal(shows(sim), 1)
 })
 
 test('a worker that is down has no show; what is known stays', async () => {
   await using sim = await startSimulatedWorker()
   await using rig = await rigOf(sim)
-  const known = await rig.infos.ensure(rig.worker(), 'qwen3:8b', patience())
+  const known = await rig.infos.ensure(rig.worker(), 'qwen3:8b')
   await sim.faults.add({ kind: 'refuse' })
   await until(() => rig.worker().health.state === 'down')
-  assert.equal(await rig.infos.ensure(rig.worker(), 'qwen3:8b', patience()), known)
+  assert.equal(await rig.infos.ensure(rig.worker(), 'qwen3:8b'), known)
   assert.equal((await rig.infos.show(rig.worker(), 'qwen3:8b', false)).ok, true, 'from the cache')
   assert.equal((await rig.infos.show(rig.worker(), 'llama3.2:3b', false)).ok, false)
 })
