@@ -63,7 +63,13 @@ const config = {
   disableExperimentalSEAWarning: true,
   useSnapshot: false,
   useCodeCache: false,
-  execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4', '--no-maglev'],
+  // As in bin/ogw.
+  execArgv: [
+    '--disable-warning=ExperimentalWarning',
+    '--max-semi-space-size=2',
+    '--no-parallel-scavenge',
+    '--no-maglev',
+  ],
   assets: { 'parser-thread': path.join(out, 'parser-thread.cjs') },
 }
 writeFileSync(path.join(out, 'sea.json'), `${JSON.stringify(config, null, 2)}\n`)
