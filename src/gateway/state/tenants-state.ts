@@ -142,21 +142,26 @@ function folded(name: string): string {
 }
 
 function merge(config: Config['tenants'], stored: readonly Stored[]): Config['tenants'] {
-  const names = [
-    ...config.map(({ name }) => name),
-    DEFAULT_TENANT,
-    ...stored.map(({ name }) => name),
-  ]
-  const all = new Map<string, TenantSettings>()
-  for (const name of names) {
-    if (all.has(folded(name))) continue
-    const base = config.find((tenant) => sameName(tenant.name, name)) ?? plainTenant(name)
-    const over = stored.find((tenant) => sameName(tenant.name, name))
+  const written = firstByName(config)
+  const over = firstByName(stored)
+  const plain = plainTenant(DEFAULT_TENANT)
+  const keys = new Set([...written.keys(), DEFAULT_TENANT, ...over.keys()])
+  return [...keys].map((key) => {
+    const base = written.get(key) ?? { ...plain, name: over.get(key)?.name ?? DEFAULT_TENANT }
     // Requests without a key are those of `default`, however an operator spells it.
-    const spelled = sameName(base.name, DEFAULT_TENANT) ? DEFAULT_TENANT : base.name
-    all.set(folded(name), { ...base, ...defined(over ?? {}), name: spelled })
+    const name = key === DEFAULT_TENANT ? DEFAULT_TENANT : base.name
+    return { ...base, ...defined(over.get(key) ?? {}), name }
+  })
+}
+
+/** By folded name, each of them folded once: there may be thousands. */
+function firstByName<T extends { name: string }>(list: readonly T[]): Map<string, T> {
+  const byName = new Map<string, T>()
+  for (const one of list) {
+    const key = folded(one.name)
+    if (!byName.has(key)) byName.set(key, one)
   }
-  return [...all.values()]
+  return byName
 }
 
 /** A tenant of which nothing is written. */
