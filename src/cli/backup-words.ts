@@ -101,7 +101,7 @@ export function planWords({ backup, keys, state_dir, changes }: RestoredRow): st
     `${file} is whole: made ${created_at} on ${host} by ogw ${ogw_version}; state goes to ${state_dir}`,
     ...(keys.again.length > 0
       ? [
-          `warning: keys that let nobody in now, and would again: ${keys.again.join(', ')}; revoke them after the start`,
+          `warning: keys that let nobody in now, and would again: ${keys.again.join(', ')}; revoke those that must not, after the start`,
         ]
       : []),
     ...(keys.gone.length > 0

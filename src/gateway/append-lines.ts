@@ -10,6 +10,11 @@ const OWNER_ONLY = 0o600
 /** `text`: lines with their ends. Makes the file where there is none. Rejects as the disk does. */
 export async function appendLines(file: string, text: string): Promise<void> {
   await using handle = await open(file, 'a+', OWNER_ONLY)
+  await appendLinesTo(handle, text)
+}
+
+/** `handle`: of a file that is open for reading and appending. */
+export async function appendLinesTo(handle: FileHandle, text: string): Promise<void> {
   const { size } = await handle.stat()
   // A process that was killed in a write leaves half a line, which would take the next one with it.
   const begin = (await endsWithinLine(handle, size)) ? '\n' : ''

@@ -171,15 +171,24 @@ function shellWord(text: string): string {
 function targetPlaces({ io }: CliContext, backup: Backup, flags: RestoreFlags): Places {
   const { config, withConfig = false, force = false } = flags
   const text = withConfig ? backup.text('config') : undefined
+  if (!withConfig && config !== undefined && !existsSync(config)) {
+    const details = ['--with-config puts the one of the backup there, as on a new machine']
+    throw new CliError('configInvalid', `there is no config ${config}`, { details })
+  }
   const places = text === undefined ? placesOnDisk(io, config) : placesOf(io, backup, flags, text)
   if (text !== undefined && places.config === undefined) {
     const details = ['say where with --config FILE']
     throw new CliError('usage', 'there is no config file here yet', { details })
   }
-  const { host, state_dir: from, config_file } = backup.manifest
-  const elsewhere = !existsSync(places.state.dir) && host === hostname() && existsSync(from)
-  if (!elsewhere || from === places.state.dir || force) return places
-  const message = `state would go to ${places.state.dir}, which does not exist, and the backup is of ${from}, which does: say --config ${config_file ?? 'FILE'}, set STATE_DIRECTORY=${from}, or run this as the user of the gateway; --force restores it there all the same`
+  if (!force) assertNotElsewhere(backup, places)
+  return places
+}
+
+/** A shell that lacks what the unit says finds another folder, which no gateway would ever read. */
+function assertNotElsewhere({ manifest }: Backup, { state: { dir } }: Places): void {
+  const { host, state_dir: from, config_file } = manifest
+  if (from === dir || host !== hostname() || existsSync(dir) || !existsSync(from)) return
+  const message = `state would go to ${dir}, which does not exist, and the backup is of ${from}, which does: say --config ${config_file ?? 'FILE'}, set STATE_DIRECTORY=${from}, or run this as the user of the gateway; --force restores it there all the same`
   throw new BackupError('refused', message)
 }
 

@@ -8,6 +8,7 @@ import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import { appendLinesTo } from '../append-lines.ts'
 import { StartError } from '../start-error.ts'
 import { BackupError } from './backup-error.ts'
 import { codeOf, disk, flushFolder, reasonOf, replaceFile } from './disk.ts'
@@ -197,11 +198,7 @@ async function note({ file, line }: { file: string; line: string }): Promise<str
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
     const rights = rightsFor(file)
     await using handle = await open(file, APPEND, rights.mode)
-    // A killed gateway may have left half a line: this one begins anew.
-    const { size } = await handle.stat()
-    const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))
-    const torn = size > 0 && buffer.toString('latin1') !== '\n'
-    await handle.appendFile(torn ? `\n${line}` : line)
+    await appendLinesTo(handle, line)
     await giveRights(handle, rights)
     await handle.sync()
     return []

@@ -9,6 +9,7 @@ import { writeBackup } from './backup.ts'
 import type { MadeBackup } from './backup.ts'
 import { BackupError } from './backup-error.ts'
 import type { BackupFacts } from './backup-manifest.ts'
+import { mainFiles } from './backup-sources.ts'
 import type { Places } from './backup-sources.ts'
 import type { Backup, BackupEntry } from './backup-verify.ts'
 import { disk, flushFolder, reasonOf, writeWhole } from './disk.ts'
@@ -19,7 +20,7 @@ import type { RestoreLock } from './restore-lock.ts'
 import { apply, isDecided, writeJournal } from './restore-journal.ts'
 import type { Journal } from './restore-journal.ts'
 import type { Change } from './restore-plan.ts'
-import { backupBefore, backupsBefore } from './state-files.ts'
+import { backupBefore, backupsBefore, halfBackupsBefore } from './state-files.ts'
 
 export interface RestoreRequest extends Pick<BackupFacts, 'ogwVersion' | 'host' | 'now'> {
   backup: Backup
@@ -84,8 +85,10 @@ async function restoreLocked(
   const prepared: Prepared[] = []
   let journal: Journal
   let undo: MadeBackup
+  assertNoneLeft(dir)
   const file = backupBefore(dir, request.now)
   try {
+    clearLeftovers(request, dir)
     await assertRoom(request)
     undo = await backUpPresent(request, file)
     assertAsPlanned(request, undo)
@@ -119,19 +122,36 @@ function nothingDone(cause: unknown): BackupError {
   return new BackupError('failed', message, { cause })
 }
 
+/** Another may have been decided, and killed, since somebody was asked. */
+function assertNoneLeft(dir: string): void {
+  if (!isDecided(dir)) return
+  const message = `another restore in ${dir} was interrupted meanwhile: restore again, which does the rest of that first`
+  throw new BackupError('refused', message)
+}
+
+/** Of a restore that was killed before it was decided: it may have been on a disk nearly full. */
+function clearLeftovers({ places }: RestoreRequest, dir: string): void {
+  const staged = mainFiles(places).map(({ file }) => stagedAt(file))
+  for (const file of [...staged, ...halfBackupsBefore(dir)]) rmSync(file, { force: true })
+}
+
+/** Beside its place, so that a rename is enough afterwards. */
+function stagedAt(target: string): string {
+  return `${target}.restore`
+}
+
 /** `prepared` grows with each file, so that whoever fails knows what to clear away. */
 async function stageAll(request: RestoreRequest, prepared: Prepared[]): Promise<void> {
   for (const { change, entry, path: file } of request.changes) {
     if (file === null || change === 'same' || change === 'keep') continue
     request.signal?.throwIfAborted()
     const target = realPlace(file)
-    const staged = entry === null ? null : { file: `${target}.restore`, entry }
+    const staged = entry === null ? null : { file: stagedAt(target), entry }
     prepared.push({ target, staged })
     if (staged !== null) await stage(request, target, staged)
   }
 }
 
-/** Beside its place, so that a rename is enough afterwards. */
 async function stage(
   { backup, disk: calls = disk }: RestoreRequest,
   target: string,

@@ -120,6 +120,12 @@ export function backupsBefore(dir: string): string[] {
   return names.toSorted().map((name) => path.join(dir, name))
 }
 
+/** Those that a killed process left half written. Throws the system's error. */
+export function halfBackupsBefore(dir: string): string[] {
+  const names = readdirSync(dir).filter((name) => BEFORE.test(name.replace(/\.tmp$/, '')))
+  return names.filter((name) => name.endsWith('.tmp')).map((name) => path.join(dir, name))
+}
+
 function document<T>(form: DocumentForm<T>): Pick<StateFileKind, 'kind' | 'judge'> {
   const newest = form.version ?? 1
   return {

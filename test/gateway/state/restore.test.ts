@@ -425,6 +425,16 @@ describe('a disk call that fails', () => {
     assert.equal((await finishing)?.backup, file)
   })
 
+  test('one that was decided and killed meanwhile is not thrown away', async () => {
+    const old = state()
+    const { all } = await callsOfARestore()
+    killBefore(all - 3)
+    const now = new Date('2026-05-01T12:01:00Z')
+    await assert.rejects(restoreFile(box.places, file, { now }), /another restore .*interrupted/)
+    await finishRestore(box.dir)
+    assert.deepEqual(state(), old)
+  })
+
   test('a gateway does not finish a restore of a process that lives', async () => {
     const { all } = await callsOfARestore()
     killBefore(all - 3)
@@ -514,9 +524,13 @@ describe('kill -9 before each disk call', () => {
       assert.deepEqual(after, before, `killed before call ${count}`)
       for (const name of undos()) rmSync(path.join(box.dir, name))
     }
-    await restoreFile(box.places, file, { withConfig: true, now: new Date('2026-05-02T12:00:00Z') })
-    assert.deepEqual(state(), old)
+    // Also where the next one changes less: what is half written may be of gigabytes.
+    const other = (await box.backUp('other.zip')).file
+    rmSync(box.fileOf('tenants_file'))
+    await restoreFile(box.places, other, { now: new Date('2026-05-02T12:00:00Z') })
     assert.deepEqual(leftovers(), [], 'what the killed ones left is gone')
+    await restoreFile(box.places, file, { withConfig: true, now: new Date('2026-05-02T12:00:01Z') })
+    assert.deepEqual(state(), old)
   })
 
   test('once it is decided: the next one does the rest, and tells it', async () => {
