@@ -15,7 +15,8 @@ import type { Places } from '../gateway/state/backup-sources.ts'
 import { STATE_ROLES } from '../gateway/state/state-files.ts'
 import type { StatePlaces } from '../gateway/state/state-files.ts'
 import { isSameFolder, stateOwner } from '../gateway/state/state-owner.ts'
-import { actorOf } from './connect.ts'
+import type { StateOwner } from '../gateway/state/state-owner.ts'
+import { actorOf, localSockets } from './connect.ts'
 import type { CliContext } from './context.ts'
 import { CliError } from './exit-codes.ts'
 import type { CliIo } from './io.ts'
@@ -94,23 +95,35 @@ function statePlaces(
 
 /** A gateway over a state folder: one that answered, or one that must be taken for alive. */
 export interface RunningGateway {
-  pid: number
-  socket: string
+  /** As in `process 7`. */
+  who: string
   host: string
   /** Why it could not be asked; undefined = it answered, and has written all it had. */
   unsure: string | undefined
 }
 
 /** Undefined = no gateway runs over the folder. Rejects nothing. */
-export async function gatewayOver(dir: string, io: CliIo): Promise<RunningGateway | undefined> {
+export async function gatewayOver(
+  dir: string,
+  context: CliContext,
+): Promise<RunningGateway | undefined> {
   const owner = stateOwner(dir)
-  if (owner === undefined) return undefined
-  const { pid, socket, host } = owner
+  const named = owner === undefined ? undefined : await ownerAlive(owner, dir, context.io)
+  return named ?? (await reachedOver(dir, context))
+}
+
+/** By its own word in the folder. */
+async function ownerAlive(
+  { pid, socket, host }: StateOwner,
+  dir: string,
+  io: CliIo,
+): Promise<RunningGateway | undefined> {
+  const who = `process ${pid}`
   try {
     const flushed = await flushedBy(socket, { actor: actorOf(io), ms: ANSWER_MS })
-    if (flushed === undefined) return { pid, socket, host, unsure: 'it does not answer' }
+    if (flushed === undefined) return { who, host, unsure: 'it does not answer' }
     // Another gateway may have the socket by now.
-    return isSameFolder(flushed.dir, dir) ? { pid, socket, host, unsure: undefined } : undefined
+    return isSameFolder(flushed.dir, dir) ? { who, host, unsure: undefined } : undefined
   } catch (error) {
     const gone = error instanceof AdminError && error.code === 'not_running' && !isForbidden(error)
     if (gone && host === hostname()) return undefined
@@ -118,18 +131,39 @@ export async function gatewayOver(dir: string, io: CliIo): Promise<RunningGatewa
     const text = error instanceof Error ? error.message : String(error)
     const why = forbidden ? `this user may not ask it at ${socket}` : text
     const unsure = gone ? `it ran on ${host}, where this machine cannot ask` : why
-    return { pid, socket, host, unsure }
+    return { who, host, unsure }
   }
 }
 
+/** Its word may be gone: whoever clears a broken state folder clears that too. */
+async function reachedOver(
+  dir: string,
+  { io, options }: CliContext,
+): Promise<RunningGateway | undefined> {
+  for (const socket of localSockets(io, { socket: options.socket, context: undefined })) {
+    try {
+      const flushed = await flushedBy(socket, { actor: actorOf(io), ms: ANSWER_MS })
+      const here = flushed?.host === hostname() && isSameFolder(flushed.dir, dir)
+      if (here) return { who: `socket ${socket}`, host: flushed.host, unsure: undefined }
+    } catch {
+      // None there, or none that this user may ask: as where no gateway has said anything.
+    }
+  }
+  return undefined
+}
+
 /** Throws BackupError where a gateway runs, or may run, over the folder. */
-export async function assertStopped(dir: string, io: CliIo, force: boolean): Promise<void> {
-  const gateway = await gatewayOver(dir, io)
+export async function assertStopped(
+  dir: string,
+  context: CliContext,
+  force: boolean,
+): Promise<void> {
+  const gateway = await gatewayOver(dir, context)
   if (gateway === undefined) return
-  const { pid, host, unsure } = gateway
+  const { who, host, unsure } = gateway
   const what = 'stop it first (`systemctl stop ogw`), restore, and start it again'
   if (unsure === undefined) {
-    const message = `a gateway runs over ${dir} (process ${pid}) and would write over what is restored: ${what}`
+    const message = `a gateway runs over ${dir} (${who}) and would write over what is restored: ${what}`
     throw new BackupError('refused', message)
   }
   // Of a container that was killed nobody can say more than that it was there.
@@ -138,7 +172,7 @@ export async function assertStopped(dir: string, io: CliIo, force: boolean): Pro
   const otherwise = elsewhere
     ? 'if it is gone for sure, say --force'
     : 'if this user may not ask it, run this as its user'
-  const message = `a gateway may run over ${dir} (process ${pid} on ${host}): ${unsure}. If it does, ${what}; ${otherwise}`
+  const message = `a gateway may run over ${dir} (${who} on ${host}): ${unsure}. If it does, ${what}; ${otherwise}`
   throw new BackupError('refused', message)
 }
 

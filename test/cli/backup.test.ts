@@ -149,6 +149,22 @@ describe('of a running gateway', () => {
     await gateway.stop()
   })
 
+  // The folder was cleared in despair, and with it the word that a gateway runs over it.
+  test('it is found by its socket where it has no word in its folder', async () => {
+    writeConfig()
+    await serve()
+    await ogw('keys create --tenant default')
+    await ogw('backup create DIR/b.zip')
+    for (const name of readdirSync(at('state'))) rmSync(at('state', name))
+    const ran = await ogw('backup restore DIR/b.zip --config DIR/config.json --yes')
+    assert.equal(ran.code, 6)
+    assert.match(ran.stderr, /a gateway runs over .*state \(socket \S+admin\.sock\)/)
+    assert.deepEqual(
+      Object.keys(state()).filter((name) => name === 'keys.json'),
+      [],
+    )
+  })
+
   // Each would write over what the other has written, and neither would know.
   test('a second one over the same state does not start, whatever its socket is called', async () => {
     writeConfig()
@@ -469,6 +485,9 @@ describe('what it says', () => {
     assert.match(refused.stderr, /is there already: name another file, or say --force/)
     assert.equal((await create(at('b.zip'), '--force')).code, 0)
     assert.equal((await create(folder, '--force')).code, 6)
+    const source = await create(box.fileOf('keys_file'), '--force')
+    assert.equal(source.code, 6)
+    assert.match(source.stderr, /is the keys_file itself, which would be lost/)
     assert.equal((await create(at('no', 'such', 'b.zip'))).code, 1)
   })
 })

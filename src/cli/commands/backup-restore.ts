@@ -122,7 +122,7 @@ async function targetOf(context: CliContext, backup: Backup, flags: RestoreFlags
   const { state } = targetPlaces(context, backup, flags)
   const dirs = new Set([state.dir, placesInForce(io, config)?.state.dir ?? state.dir])
   const assertAllStopped = async (): Promise<void> => {
-    for (const dir of dirs) await assertStopped(dir, io, force)
+    for (const dir of dirs) await assertStopped(dir, context, force)
   }
   if (!dryRun) {
     await assertAllStopped()
@@ -142,10 +142,10 @@ function hasConfig({ config }: Places): boolean {
   return config !== undefined && existsSync(config)
 }
 
-async function tellOfStart({ io, say }: CliContext, dir: string): Promise<void> {
-  const started = await gatewayOver(dir, io)
+async function tellOfStart(context: CliContext, dir: string): Promise<void> {
+  const started = await gatewayOver(dir, context)
   if (started === undefined) return
-  say(`warning: a gateway has started meanwhile (process ${started.pid}): restart it now`)
+  context.say(`warning: a gateway has started meanwhile (${started.who}): restart it now`)
 }
 
 function undoLine(

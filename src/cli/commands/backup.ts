@@ -2,9 +2,11 @@
 
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
+import path from 'node:path'
 import { Command } from 'commander'
 import { VERSION } from '../../gateway/contract/version.ts'
 import { BackupError } from '../../gateway/state/backup-error.ts'
+import { mainFiles } from '../../gateway/state/backup-sources.ts'
 import type { Places } from '../../gateway/state/backup-sources.ts'
 import { backupBytes, writeBackup } from '../../gateway/state/backup.ts'
 import type { BackupRequest, MadeBackup } from '../../gateway/state/backup.ts'
@@ -61,6 +63,7 @@ async function createBackup(
   const { places, gateway } = await sourceOf(context, config)
   const now = new Date(io.now())
   const file = given ?? `ogw-backup-${stampOf(now)}.zip`
+  if (given !== '-') assertNoSource(places, file)
   const signal = io.interrupted()
   const request = { places, ogwVersion: VERSION, host: hostname(), now, signal }
   const { manifest, size } = await (given === '-'
@@ -88,11 +91,19 @@ async function sourceOf(
   const places = asked ?? placesOnDisk(context.io, config)
   assertState(places)
   if (asked !== undefined) return { places, gateway: 'running' }
-  const over = await gatewayOver(places.state.dir, context.io)
+  const over = await gatewayOver(places.state.dir, context)
   if (over === undefined) return { places, gateway: 'stopped' }
   if (over.unsure === undefined) return { places, gateway: 'running' }
   context.say(`warning: the newest seconds may be missing: ${over.unsure}`)
   return { places, gateway: 'stopped' }
+}
+
+/** --force overwrites the backup of yesterday, and never what is backed up. */
+function assertNoSource(places: Places, file: string): void {
+  const same = mainFiles(places).find((source) => source.file === path.resolve(file))
+  if (same === undefined) return
+  const message = `${file} is the ${same.role} itself, which would be lost: name another file`
+  throw new CliError('refused', message)
 }
 
 async function toStdout({ io }: CliContext, request: BackupRequest): Promise<MadeBackup> {
