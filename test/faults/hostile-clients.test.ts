@@ -43,7 +43,7 @@ async function guessKeys(port: number): Promise<number> {
     const numbers = Array.from({ length: BATCH }, (_, index) => sent + index)
     dialled[(sent / BATCH) % dialled.length]?.socket.write(numbers.map(guess).join(''))
     sent += BATCH
-    await sleep(begun + (sent * 1000) / GUESSES_PER_SECOND - performance.now())
+    await sleep(Math.max(0, begun + (sent * 1000) / GUESSES_PER_SECOND - performance.now()))
   }
   const refused = (): number =>
     dialled.reduce((sum, { received }) => sum + received().split('HTTP/1.1 401').length - 1, 0)

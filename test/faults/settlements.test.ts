@@ -50,15 +50,23 @@ interface Done {
   output_tokens: number
 }
 
-/** Every fifth client leaves, at a moment of its own. Resolves with whether the answer was whole. */
+/**
+ * Every tenth client leaves in the middle of its answer, another tenth at a moment of its own, mostly
+ * while it waits.
+ */
 async function ask(rig: Rig, { headers, index }: Sent): Promise<void> {
   const { path, body } = SHAPES[index % SHAPES.length] ?? { path: '', body: {} }
-  const leaves = index % 5 === 0
-  const signal = leaves ? AbortSignal.timeout(index % 400) : undefined
+  const leave = new AbortController()
+  const timed = index % 10 === 5 ? [AbortSignal.timeout((index * 7) % 3000)] : []
+  const signal = AbortSignal.any([leave.signal, ...timed])
   try {
-    const init = { headers, ...(signal && { signal }) }
-    const answer = await rig.post(path, { model: 'm:1b', ...body }, init)
-    await answer.text()
+    const answer = await rig.post(path, { model: 'm:1b', ...body }, { headers, signal })
+    if (index % 10 === 0) {
+      await answer.body?.getReader().read()
+      leave.abort()
+    } else {
+      await answer.text()
+    }
   } catch (error) {
     // A broken stream and a client that left end in an exception here, and in an account there.
     if (!(error instanceof Error)) throw error
@@ -93,7 +101,7 @@ test('a thousand settlements at once, however they end, sum up to what was used'
 
   const { credits, usage } = rig.gateway.access
   const records = rig.done as unknown as Done[]
-  assert.ok(records.length > REQUESTS * 0.8, `${records.length} came in`)
+  assert.ok(records.length > REQUESTS * 0.7, `${records.length} came in`)
   const outcomes = new Set(records.map(({ outcome }) => outcome))
   for (const outcome of ['ok', 'broken', 'client_gone', 'refused']) {
     assert.ok(outcomes.has(outcome), `there is one that is ${outcome}: ${[...outcomes].join()}`)
