@@ -390,6 +390,8 @@ test('after stop nothing is asked any more', async () => {
     await using rig = startFleetRig([{ name: 'w1', urls: [sim.url] }])
     await until(() => stateOf(rig) === 'up')
   }
+  // What was on its way when it stopped still arrives.
+  await new Promise((resolve) => setTimeout(resolve, 100))
   await until(() => sim.record.connections().open === 0)
   const { opened } = sim.record.connections()
   await new Promise((resolve) => setTimeout(resolve, 150))
