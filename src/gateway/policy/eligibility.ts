@@ -20,7 +20,6 @@ import {
 } from './context-guard.ts'
 import type { ContextFacts, ContextLimit, ContextNeed, ContextSource } from './context-guard.ts'
 import type { ModelFacts } from './model-facts.ts'
-import { valueFor } from './pattern-table.ts'
 import { stoppedByLoad } from './pending-load.ts'
 import type { LoadWish, PendingLoad } from './pending-load.ts'
 
@@ -194,7 +193,30 @@ function lacksContext(
 ): boolean {
   if (rules.capabilities.context_guard !== 'reject') return false
   if (ask.contextTokens === undefined && ask.numCtx === undefined) return false
+  if (ask.numCtx === undefined && fitsTheLeast(candidate, facts, ask, rules)) return false
   return contextFaultOf(ask, contextFactsOf(candidate, facts, ask, rules), rules) !== undefined
+}
+
+/** What fits the smallest context that could speak fits whichever does: most requests are small. */
+function fitsTheLeast(
+  { worker }: Candidate,
+  facts: ModelFacts,
+  { contextTokens = 0 }: Ask,
+  { capabilities }: GateRules,
+): boolean {
+  const { default_worker_tokens: guess, max_requested_tokens: most } = capabilities.context
+  return (
+    contextTokens <= guess &&
+    contextTokens <= most &&
+    contextTokens <= (worker.config.default_context_tokens ?? most) &&
+    contextTokens <= (facts.contextLimit ?? most) &&
+    contextTokens <= leastOfModel(facts, most)
+  )
+}
+
+function leastOfModel({ loaded, info, installed }: ModelFacts, most: number): number {
+  const trained = info?.contextMax ?? installed?.contextLength ?? most
+  return Math.min(trained, info?.modelfileNumCtx ?? most, loaded?.contextLength ?? most)
 }
 
 /** What the context gate says no to. */
@@ -252,12 +274,12 @@ export function needsLoadFirst(
 
 export function contextFactsOf(
   { worker, slots }: Candidate,
-  facts: Pick<ModelFacts, 'info' | 'installed' | 'loaded'>,
+  facts: Pick<ModelFacts, 'info' | 'installed' | 'loaded' | 'contextLimit'>,
   ask: { model: { key: string } },
   { capabilities }: Pick<GateRules, 'capabilities'>,
 ): ContextFacts {
   const { key } = ask.model
-  const { info, installed } = facts
+  const { info, installed, contextLimit } = facts
   const loaded = facts.loaded?.contextLength
   const loadedBy = slots.loadedBy.get(key)
   return {
@@ -267,7 +289,7 @@ export function contextFactsOf(
     workerDefault: worker.config.default_context_tokens ?? undefined,
     guess: capabilities.context.default_worker_tokens,
     modelMax: info?.contextMax ?? installed?.contextLength,
-    workerLimit: valueFor(worker.config.context_limits, key),
+    workerLimit: contextLimit,
     gatewayLimit: capabilities.context.max_requested_tokens,
   }
 }

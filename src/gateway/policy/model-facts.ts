@@ -5,6 +5,7 @@
 import type { InstalledModel, LoadedModel, ModelInfo, Worker } from '../fleet/worker.ts'
 import { isOfDigest } from './capability.ts'
 import type { ModelName } from './model-name.ts'
+import { valueFor } from './pattern-table.ts'
 import { decidePlacement } from './placement.ts'
 import type { Verdict } from './placement.ts'
 
@@ -18,6 +19,8 @@ export interface ModelFacts {
   loaded: LoadedModel | undefined
   /** What /api/show said of the digest that is installed. */
   info: ModelInfo | undefined
+  /** The worker's own `context_limits` for the model, in tokens. */
+  contextLimit: number | undefined
   /** Learned output tokens per second; 0 = unknown. */
   outputPerS: number
 }
@@ -34,6 +37,7 @@ export function modelFactsOf(worker: Worker, { key, cloud: byName }: ModelName):
     installed,
     loaded: loaded.state === 'known' ? loaded.models.get(key) : undefined,
     info: info !== undefined && isOfDigest(installed, info) ? info : undefined,
+    contextLimit: valueFor(worker.config.context_limits, key),
     outputPerS: worker.rates.get(key)?.outputPerS ?? 0,
   }
 }
@@ -47,6 +51,7 @@ export function sameFacts(a: ModelFacts, b: ModelFacts): boolean {
     a.installed === b.installed &&
     a.loaded === b.loaded &&
     a.info === b.info &&
+    a.contextLimit === b.contextLimit &&
     a.outputPerS === b.outputPerS
   )
 }

@@ -4,7 +4,13 @@ import { WorkerSlots } from '../../../src/gateway/admission/worker-slots.ts'
 import { Config } from '../../../src/gateway/config/schema.ts'
 import type { WorkerRecord } from '../../../src/gateway/fleet/worker-record.ts'
 import type { Ask } from '../../../src/gateway/policy/ask.ts'
-import { gateOf, PASSED, STOPPED_BY } from '../../../src/gateway/policy/eligibility.ts'
+import {
+  contextFactsOf,
+  contextFaultOf,
+  gateOf,
+  PASSED,
+  STOPPED_BY,
+} from '../../../src/gateway/policy/eligibility.ts'
 import { gateNameOf, reasonOf } from '../../../src/gateway/policy/eligibility-reasons.ts'
 import { modelFactsOf } from '../../../src/gateway/policy/model-facts.ts'
 import { compilePlacement } from '../../../src/gateway/policy/placement.ts'
@@ -245,3 +251,43 @@ for (const [
     )
   })
 }
+
+// The gate has a short way for what fits everywhere; it must never let more through.
+test('gates: the context gate says what the whole judgement says, whatever is known', () => {
+  let seed = 7
+  const sizes = [undefined, 1_000, 4_096, 8_192, 40_960]
+  const any = <T>(from: readonly T[]): T => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
+    return from[Math.floor((seed / 2 ** 32) * from.length)] as T
+  }
+  const stopped = { yes: 0, no: 0 }
+  for (let round = 0; round < 5_000; round += 1) {
+    const [modelfileNumCtx, contextMax, own, limit, loaded] = sizes.map(() => any(sizes))
+    const record = base({
+      default_context_tokens: own ?? null,
+      context_limits: limit === undefined ? {} : { 'm:*': limit },
+    })
+    record.info = new Map([['m:1', { ...shown(record), modelfileNumCtx, contextMax }]])
+    setLoaded(record, loaded === undefined ? [] : ['m:1'], NOW)
+    if (record.loaded.state === 'known' && loaded !== undefined) {
+      const [model] = record.loaded.models.values()
+      if (model !== undefined) {
+        record.loaded = {
+          ...record.loaded,
+          models: new Map([['m:1', { ...model, contextLength: loaded }]]),
+        }
+      }
+    }
+    const candidate = { worker: record, slots: new WorkerSlots() }
+    if (any([true, false]) && loaded !== undefined) candidate.slots.loadedBy.set('m:1', loaded)
+    const contextTokens = any([500, 1_000, 1_001, 4_096, 4_500, 9_000, 50_000])
+    const ask = askOf('m:1', { contextTokens, answerTokens: any([0, 400]) })
+    const rules = rulesWith()
+    const facts = modelFactsOf(record, ask.model)
+    const fault = contextFaultOf(ask, contextFactsOf(candidate, facts, ask, rules), rules)
+    const gate = gateOf(candidate, facts, ask, rules)
+    assert.equal(gate === STOPPED_BY.context, fault !== undefined)
+    stopped[fault === undefined ? 'no' : 'yes'] += 1
+  }
+  assert.ok(stopped.yes > 500 && stopped.no > 500, JSON.stringify(stopped))
+})
