@@ -9,7 +9,7 @@ import { spec } from 'node:test/reporters'
 import { clientTable, keepClientTable } from './support/client-table.ts'
 
 /** Milliseconds for one file. Generous, as two slow cores share their time with other work. */
-const FILE_TIMEOUT = process.env['OGW_FAULTS'] === 'full' ? 15 * 60_000 : 4 * 60_000
+const FILE_TIMEOUT = process.env['OGW_FAULTS'] === 'full' ? 25 * 60_000 : 4 * 60_000
 
 const root = path.join(import.meta.dirname, '..')
 const words = process.argv.slice(2)
