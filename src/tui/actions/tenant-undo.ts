@@ -3,7 +3,7 @@
 
 import type { Console } from '../console.ts'
 import { sayBusy, sayFailure } from '../operate.ts'
-import { tokens } from '../present/tenants.ts'
+import { tokens } from '../present/units.ts'
 import type { TenantUndo } from '../state.ts'
 import { quoted } from './placement.ts'
 import { actorFlag, inWords, payerFields } from './tenant-credits.ts'

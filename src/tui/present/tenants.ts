@@ -5,7 +5,7 @@ import type { TenantLine } from '../../gateway/contract/schema/tenants.ts'
 import { bar } from './bars.ts'
 import type { Tone } from './cell.ts'
 import { pad, sanitise } from './text.ts'
-import { NONE } from './units.ts'
+import { NONE, tokens } from './units.ts'
 
 /** Both are one limit for the operator: how much of it is gone. */
 export interface Spent {
@@ -35,19 +35,6 @@ export const SPENT_TONE: Readonly<Record<Spent['state'], Tone>> = {
 }
 
 const MARK = { unlimited: ' ', fine: ' ', near: '!', spent: '✗' } as const
-
-/** Tokens, always in five cells or less: `640`, `1.2k`, `9.7M`, `1.5G`. */
-export function tokens(value: number): string {
-  const units = ['', 'k', 'M', 'G', 'T', 'P']
-  let amount = Math.max(0, value)
-  let unit = 0
-  while (amount >= 999.5 && unit < units.length - 1) {
-    amount /= 1000
-    unit += 1
-  }
-  const text = unit === 0 || amount >= 99.95 ? String(Math.round(amount)) : amount.toFixed(1)
-  return `${text.replace(/\.0$/, '')}${units[unit] ?? ''}`
-}
 
 /** The sign of no limit is one cell wide, its letters are three: who lays out a row has to know. */
 export function infinity(ascii: boolean): string {

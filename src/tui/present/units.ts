@@ -29,14 +29,26 @@ export function age(at: string | number | null | undefined, now: number): string
 /** Decimal, as `ollama list` counts: `523MB`, `5.2GB`. */
 export function bytes(count: number | null | undefined): string {
   if (!isKnown(count)) return NONE
-  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
-  let value = Math.max(0, count)
-  let unit = 0
-  while (value >= 999.5 && unit < units.length - 1) {
-    value /= 1000
-    unit += 1
+  const { amount, unit } = scaled(count, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
+  return `${short(amount, unit === 'B')}${unit}`
+}
+
+/** Tokens of an account, always in five cells or less: `640`, `1.2k`, `99.6k`, `9.7M`, `1.5G`. */
+export function tokens(value: number): string {
+  const { amount, unit } = scaled(value, ['', 'k', 'M', 'G', 'T', 'P'])
+  const text = unit === '' || amount >= 99.95 ? String(Math.round(amount)) : amount.toFixed(1)
+  return `${text.replace(/\.0$/, '')}${unit}`
+}
+
+/** In the largest unit of which there is one at least; below 0 is 0. */
+function scaled(value: number, units: readonly string[]): { amount: number; unit: string } {
+  let amount = Math.max(0, value)
+  let step = 0
+  while (amount >= 999.5 && step < units.length - 1) {
+    amount /= 1000
+    step += 1
   }
-  return `${short(value, unit === 0)}${units[unit] ?? 'B'}`
+  return { amount, unit: units[step] ?? '' }
 }
 
 /** Tokens a second, `46/s` or `4.6/s`. */

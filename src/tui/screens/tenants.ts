@@ -9,14 +9,13 @@ import {
   originOf,
   SPENT_TONE,
   spentOf,
-  tokens,
   USED_CELLS,
   usedOfLimit,
   weightText,
 } from '../present/tenants.ts'
 import type { TenantLine } from '../../gateway/contract/schema/tenants.ts'
 import { sanitise, truncateEnd, width } from '../present/text.ts'
-import { count } from '../present/units.ts'
+import { count, tokens } from '../present/units.ts'
 import { column, type TableColumn } from '../table.ts'
 import { type Line, lineOf, span } from '../theme.ts'
 import { coarseAge, fillRows, type FleetView, type Picture } from '../view.ts'

@@ -5,12 +5,12 @@ import {
   limitText,
   originOf,
   spentOf,
-  tokens,
   usedOfLimit,
   USED_CELLS,
   weightText,
 } from '../../../src/tui/present/tenants.ts'
 import { width } from '../../../src/tui/present/text.ts'
+import { tokens } from '../../../src/tui/present/units.ts'
 import { tenantLine } from '../../support/tenant-fixture.ts'
 
 const account = (used: number, left: number | null, granted = 0) => ({
