@@ -58,7 +58,7 @@ test('a thousand requests read no file', async () => {
   } finally {
     undo()
   }
-  // A folder is opened to be flushed after a write.
-  const files = read.filter((line) => !line.endsWith('/state'))
+  // A folder is opened to be flushed after a write; the kernel's figures are read by the clock.
+  const files = read.filter((line) => !line.endsWith('/state') && !line.includes(' /proc/'))
   assert.deepEqual(files, [])
 })
