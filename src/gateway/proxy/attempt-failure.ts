@@ -14,6 +14,7 @@ export function failureOf(fault: AttemptFault): AttemptFailure {
     case 'transport':
     case 'empty':
     case 'redirect':
+    case 'web_page':
     case 'unreadable_error':
       return { kind: 'transport' }
   }
@@ -31,6 +32,8 @@ export function reasonOf(fault: AttemptFault): string {
       return 'empty response from worker'
     case 'redirect':
       return `answered with a redirect (${fault.status}), which is never followed`
+    case 'web_page':
+      return 'answered with a web page (text/html), as a proxy or a login page does'
     case 'unreadable_error':
       return `answered ${fault.status} with an unreadable error body`
   }
@@ -77,4 +80,10 @@ export function isStaleSocket(result: AttemptResult): boolean {
   if (result.kind !== 'failed' || result.fault.cause !== 'transport') return false
   const { answered, error } = result.fault
   return !answered && brokeAfterReuse(error)
+}
+
+/** What broke, with its code where it has one. */
+export function textOf(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : ''
+  return `${code}${error.message}`.slice(0, 300)
 }

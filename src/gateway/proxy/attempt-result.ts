@@ -15,6 +15,8 @@ export type AttemptFault =
   | { cause: 'timeout'; silentMs: number }
   | { cause: 'empty' }
   | { cause: 'redirect'; status: number }
+  /** No Ollama: the login or error page of what stands before it, though the status says success. */
+  | { cause: 'web_page' }
   | { cause: 'unreadable_error'; status: number }
 
 /** How an answer ended that the client saw the beginning of. */

@@ -8,6 +8,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Clock, Timer } from '../clock.ts'
+import { textOf } from './attempt-failure.ts'
 import { isOver } from './attempt-result.ts'
 import type { AttemptFault, AttemptResult, RelayEnd } from './attempt-result.ts'
 import type { ClientStream } from './client-stream.ts'
@@ -72,7 +73,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#options = options
     const { clock, probe, stop } = options
     this.#watch = new SilenceWatch(
-      { clock, probe, onSilence: (silence) => this.#silent(silence) },
+      {
+        clock,
+        probe,
+        isWhole: () => this.#isWhole(),
+        onSilence: (silence) => this.#silent(silence),
+      },
       options.firstByte,
     )
     if (stop.stopped) queueMicrotask(() => this.#abort())
@@ -117,6 +123,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
       )
     } else if (status >= 300) {
       this.#fail({ cause: 'redirect', status })
+    } else if (headers['content-type']?.startsWith('text/html') === true) {
+      this.#fail({ cause: 'web_page' })
     }
   }
 
@@ -274,18 +282,30 @@ export class Attempt implements Dispatcher.DispatchHandler {
     return this.#phase === 'relaying' || this.#phase === 'holding'
   }
 
+  /** The dialect's last word has come: whatever becomes of the connection, nothing is missing. */
+  #isWhole(): boolean {
+    const { streamed, isWhole } = this.#options
+    return this.#phase === 'relaying' && streamed && isWhole(this.#tail.bytes())
+  }
+
   #failed(error: Error): void {
-    if (this.#begun()) {
-      this.#finish({ kind: 'cut', detail: describe(error), error })
+    if (this.#isWhole()) {
+      this.#end()
+    } else if (this.#begun()) {
+      this.#finish({ kind: 'cut', detail: textOf(error), error })
     } else if (this.#phase === 'error-body') {
       this.#fail({ cause: 'unreadable_error', status: this.#status })
     } else {
       const answered = this.#status !== 0
-      this.#fail({ cause: 'transport', detail: describe(error), error, answered })
+      this.#fail({ cause: 'transport', detail: textOf(error), error, answered })
     }
   }
 
   #silent(silence: Silence): void {
+    if (silence.kind === 'whole') {
+      this.#controller?.abort(new Error('the answer is whole'))
+      return
+    }
     const { silentMs } = silence
     const begun = this.#begun()
     if (silence.kind === 'timeout') {
@@ -331,9 +351,4 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error('the attempt is over'))
     letGo(this.#options.clock, () => this.#result.resolve(result))
   }
-}
-
-function describe(error: Error): string {
-  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : ''
-  return `${code}${error.message}`.slice(0, 300)
 }

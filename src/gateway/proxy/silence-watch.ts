@@ -1,6 +1,7 @@
 // Tells a busy worker from an absent one. Silence is judged by a probe to the request's own
 // address, never by the clock alone: a cold load or a long prefill is silent for minutes and
-// alive, a sleeping host completes the handshake and is gone.
+// alive, a sleeping host completes the handshake and is gone. Once all of an answer has come,
+// silence is neither: the worker, or a proxy before it, only keeps the connection.
 
 import type { Clock } from '../clock.ts'
 import { coarseTimersOf } from './coarse-timers.ts'
@@ -15,13 +16,19 @@ export interface SilenceLimits {
   timeoutMs: number
 }
 
+/** What a worker gets to end the connection itself once all of its answer has come. */
+const LAST_WORD_MS = 1_000
+
 export type Silence =
+  | { kind: 'whole' }
   | { kind: 'absent'; silentMs: number; error: string }
   | { kind: 'timeout'; silentMs: number }
 
 export interface SilenceWatchDeps {
   clock: Clock
   probe(signal: AbortSignal): Promise<ProbeResult>
+  /** All of the answer has come; asked once a silence. */
+  isWhole?(): boolean
   /** Called at most once; the watch is over then. */
   onSilence(silence: Silence): void
 }
@@ -30,6 +37,8 @@ export class SilenceWatch implements Deadline {
   readonly #deps: SilenceWatchDeps
   #limits: SilenceLimits
   #heardAt: number
+  /** The byte after which it was asked whether the answer is whole. */
+  #askedAt = Number.NaN
   dueAt: number
   #probing: AbortController | undefined
 
@@ -37,7 +46,7 @@ export class SilenceWatch implements Deadline {
     this.#deps = deps
     this.#limits = limits
     this.#heardAt = deps.clock.mono()
-    this.dueAt = this.#heardAt + limits.graceMs
+    this.dueAt = this.#heardAt + Math.min(LAST_WORD_MS, limits.graceMs)
     coarseTimersOf(deps.clock).watch(this)
   }
 
@@ -54,7 +63,7 @@ export class SilenceWatch implements Deadline {
   restart(limits: SilenceLimits): void {
     this.#limits = limits
     this.heard()
-    this.dueAt = this.#heardAt + limits.graceMs
+    this.dueAt = this.#heardAt + Math.min(LAST_WORD_MS, limits.graceMs)
   }
 
   stop(): void {
@@ -70,14 +79,23 @@ export class SilenceWatch implements Deadline {
   onDue(): void {
     const { graceMs, timeoutMs } = this.#limits
     const silentMs = this.#silentMs()
-    if (silentMs >= timeoutMs) {
+    const graceLeft = Math.min(graceMs, timeoutMs) - silentMs
+    if (silentMs >= LAST_WORD_MS && this.#isWhole()) {
+      this.#over({ kind: 'whole' })
+    } else if (silentMs >= timeoutMs) {
       this.#over({ kind: 'timeout', silentMs })
-    } else if (silentMs < Math.min(graceMs, timeoutMs)) {
-      this.dueAt = this.#heardAt + Math.min(graceMs, timeoutMs)
+    } else if (graceLeft > 0) {
+      this.dueAt = this.#deps.clock.mono() + Math.min(LAST_WORD_MS, graceLeft)
     } else {
       this.dueAt = this.#deps.clock.mono() + Math.min(graceMs, timeoutMs - silentMs)
       void this.#probe()
     }
+  }
+
+  #isWhole(): boolean {
+    if (this.#askedAt === this.#heardAt) return false
+    this.#askedAt = this.#heardAt
+    return this.#deps.isWhole?.() ?? false
   }
 
   async #probe(): Promise<void> {
