@@ -1,8 +1,19 @@
 // Workers, or proxies in front of them, that compress although nobody asked for it.
 
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { finished } from 'node:stream/promises'
 import { suite, test } from 'node:test'
-import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync } from 'node:zlib'
+import {
+  brotliCompressSync,
+  constants,
+  createGzip,
+  createZstdCompress,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from 'node:zlib'
 import type { Fault } from '../../src/cli/simulator/worker.ts'
 import { STREAM_REQUESTS } from '../support/dialect-requests.ts'
 import { startRig } from '../support/rig.ts'
@@ -14,6 +25,31 @@ const CODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
   'x-gzip': gzipSync,
   deflate: deflateSync,
   br: brotliCompressSync,
+  zstd: zstdCompressSync,
+}
+
+const ANSWERS: Readonly<Record<string, unknown>> = {
+  '/api/version': { version: '0.33.0' },
+  '/api/tags': { models: [{ name: 'alpha:8b', digest: 'a'.repeat(64), size: 1 }] },
+  '/api/ps': { models: [] },
+}
+
+/** A worker behind a proxy that compresses everything. */
+async function startCompressed(coding: string, compress: (text: string) => Buffer) {
+  const server = createServer((req, res) => {
+    res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding })
+    res.end(compress(JSON.stringify(ANSWERS[req.url ?? ''] ?? {})))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a TCP server that listens
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
 }
 
 const base64 = (data: Buffer) => ({ base64: data.toString('base64') })
@@ -64,45 +100,64 @@ const line = (word: string): string =>
 const DONE = '{"model":"alpha:8b","done":true,"prompt_eval_count":3,"eval_count":2}\n'
 
 /** One compressed piece a text, each flushed as a server that streams does. */
-async function flushed(texts: readonly string[]): Promise<Buffer[]> {
-  const gzip = createGzip({ flush: constants.Z_SYNC_FLUSH })
+async function flushed(texts: readonly string[], coding = 'gzip'): Promise<Buffer[]> {
+  const how =
+    coding === 'zstd'
+      ? { stream: createZstdCompress(), flush: constants.ZSTD_e_flush }
+      : { stream: createGzip(), flush: constants.Z_SYNC_FLUSH }
+  const { stream } = how
   const pieces: Buffer[] = []
   let piece: Buffer[] = []
-  gzip.on('data', (chunk: Buffer) => piece.push(chunk))
+  stream.on('data', (chunk: Buffer) => piece.push(chunk))
   for (const text of texts) {
-    gzip.write(text)
-    await new Promise<void>((resolve) => gzip.flush(constants.Z_SYNC_FLUSH, resolve))
+    stream.write(text)
+    await new Promise<void>((resolve) => stream.flush(how.flush, resolve))
     pieces.push(Buffer.concat(piece))
     piece = []
   }
-  await new Promise<void>((resolve) => gzip.end(resolve))
+  await finished(stream.end())
   pieces.push(Buffer.concat(piece))
   return pieces
 }
 
 // B056: each line is there when the worker has flushed it, not when its compression is over.
-test('a compressed stream stays live', async () => {
-  await using rig = await startRig({ workers: [{ models: ['alpha:8b'] }] })
-  const pieces = await flushed([line('one'), line('two'), DONE])
-  const headers = { 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' }
-  await rig.sims[0]?.faults.add({
-    kind: 'script',
-    headers,
-    chunks: pieces.map(base64),
-    gapMs: 250,
-    path: '/api/chat',
+for (const coding of ['gzip', 'zstd']) {
+  test(`a stream compressed by ${coding} stays live`, async () => {
+    await using rig = await startRig({ workers: [{ models: ['alpha:8b'] }] })
+    const pieces = await flushed([line('one'), line('two'), DONE], coding)
+    const headers = { 'content-type': 'application/x-ndjson', 'content-encoding': coding }
+    await rig.sims[0]?.faults.add({
+      kind: 'script',
+      headers,
+      chunks: pieces.map(base64),
+      gapMs: 250,
+      path: '/api/chat',
+    })
+    const asked = ask(rig.url, '/api/chat', chatBody('alpha:8b'))
+    await until(() => asked.received() === line('one'), {
+      intervalMs: 2,
+      what: 'the first line alone',
+    })
+    await until(() => asked.received() === line('one') + line('two'), { intervalMs: 2 })
+    const { headers: seen, text } = await asked.answer
+    assert.equal(text, line('one') + line('two') + DONE)
+    assert.equal(seen['content-encoding'], undefined)
+    const { outcome, prompt_tokens, output_tokens } = await rig.logged('request.done')
+    assert.deepEqual([outcome, prompt_tokens, output_tokens], ['ok', 3, 2])
   })
-  const asked = ask(rig.url, '/api/chat', chatBody('alpha:8b'))
-  await until(() => asked.received() === line('one'), {
-    intervalMs: 2,
-    what: 'the first line alone',
-  })
-  await until(() => asked.received() === line('one') + line('two'), { intervalMs: 2 })
-  const { headers: seen, text } = await asked.answer
-  assert.equal(text, line('one') + line('two') + DONE)
-  assert.equal(seen['content-encoding'], undefined)
-  const { outcome, prompt_tokens, output_tokens } = await rig.logged('request.done')
-  assert.deepEqual([outcome, prompt_tokens, output_tokens], ['ok', 3, 2])
+}
+
+// A proxy that compresses all it passes on also compresses what the gateway asks for itself: the
+// worker is up, and its models are known.
+test('compressed answers to probes and to the lists of models are read', async () => {
+  for (const [coding, compress] of Object.entries(CODINGS)) {
+    await using worker = await startCompressed(coding, compress)
+    await using rig = await startRig({ workers: [{ url: worker.url }] })
+    const [seen] = rig.gateway.parts.fleet.workers()
+    assert.equal(seen?.health.state, 'up', coding)
+    assert.equal(seen?.version, '0.33.0', coding)
+    assert.ok(seen?.inventory.state === 'known' && seen.inventory.models.size === 1, coding)
+  }
 })
 
 // B056: a coding that is announced and not true, or cut short, is a broken answer and no crash.

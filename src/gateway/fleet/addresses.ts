@@ -59,7 +59,7 @@ function judge(
 /** The value of a JSON body; undefined where it is none. */
 export function jsonOf(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8'))
+    return JSON.parse(new TextDecoder().decode(body)) // which passes over a byte order mark
   } catch {
     return undefined // an HTML page or a cut answer: the schema says that it does not fit
   }

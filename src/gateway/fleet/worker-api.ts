@@ -10,6 +10,7 @@ import type { buildConnector as BuildConnector } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { TlsConfig, WorkerConfig } from '../config/schema.ts'
 import { buildConnector, Client } from './undici.ts'
+import { decoded } from './decoded.ts'
 import { currentAddress } from './worker.ts'
 import type { Worker } from './worker.ts'
 
@@ -97,7 +98,8 @@ async function exchange(target: Target, call: Call, signal: AbortSignal): Promis
       reset: true,
       signal,
     })
-    const body = Buffer.from(await answer.body.arrayBuffer())
+    const sent = Buffer.from(await answer.body.arrayBuffer())
+    const body = await decoded(sent, answer.headers['content-encoding'], call.maxBytes)
     const contentType = String(answer.headers['content-type'] ?? '')
     return { ok: true, status: answer.statusCode, contentType, body, ip }
   } finally {
@@ -169,6 +171,7 @@ export function describeFault(error: unknown): string {
     case 'ENOTFOUND':
       return 'host name not found'
     case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
+    case 'ERR_BUFFER_TOO_LARGE':
       return 'the answer is too long'
     default:
       return error.message === '' ? code : error.message

@@ -1,7 +1,13 @@
 // A worker that compresses although it was not asked to (a proxy in between does): its answer is
 // decompressed as it comes, each flushed piece at once.
 
-import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+} from 'node:zlib'
 import type { Transform } from 'node:stream'
 
 export interface Inflater {
@@ -36,10 +42,10 @@ export function isUndone(encoding: string | undefined): boolean {
   return encoding !== undefined && UNDONE.has(encoding.trim().toLowerCase())
 }
 
-const UNDONE: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br'])
+const UNDONE: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd'])
 
 function decompressor(encoding: string): Transform | undefined {
-  const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH } = constants
+  const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH, ZSTD_e_flush } = constants
   switch (encoding) {
     case 'gzip':
     case 'x-gzip':
@@ -48,6 +54,8 @@ function decompressor(encoding: string): Transform | undefined {
       return createInflate({ flush: Z_SYNC_FLUSH, finishFlush: Z_SYNC_FLUSH })
     case 'br':
       return createBrotliDecompress({ flush: BROTLI_OPERATION_FLUSH })
+    case 'zstd':
+      return createZstdDecompress({ flush: ZSTD_e_flush })
     default:
       return undefined
   }
