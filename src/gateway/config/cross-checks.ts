@@ -16,13 +16,20 @@ export function crossChecks(parts: SoundParts, localHosts: ReadonlySet<string>):
   return {
     problems: [
       ...sameListener(parts),
-      ...parts.workers.flatMap((worker, index) => ownAddress(parts, worker, index)),
+      ...parts.workers.flatMap((worker, index) =>
+        ownAddresses(parts, worker, localHosts).map(({ key, ...problem }) => ({
+          ...problem,
+          path: `workers[${index}].${key}`,
+        })),
+      ),
       ...parts.workers.flatMap(doubledHeaders),
       ...doubledNames(
         'workers',
         parts.workers.map(({ name }) => name),
       ),
       ...doubledNames('tenants', parts.tenantNames),
+      ...doubledModels('aliases', Object.keys(parts.aliases)),
+      ...parts.workers.flatMap(doubledModelKeys),
       ...aliasLoops(parts.aliases),
       ...sharedFiles(parts.stateFiles),
       ...breakerBounds(parts),
@@ -48,29 +55,30 @@ const overlap = (a: string, b: string): boolean => a === b || isWildcard(a) || i
 const isWildcard = (host: string): boolean => /^(?:0\.0\.0\.0|::|\[::\])$/.test(host)
 
 /** A gateway that is its own worker would ask itself until everything is used up. */
-function ownAddress(
+function ownAddresses(
   { listen, opsListen }: SoundParts,
   worker: SoundWorker,
-  index: number,
-): Problem[] {
+  localHosts: ReadonlySet<string>,
+) {
   const listeners = [listen, opsListen].map((text) => readListenAddress(text ?? ''))
   return worker.addresses
     .filter(({ url }) => {
       const { hostname, port } = new URL(url)
       return listeners.some(
-        (own) => own !== undefined && String(own.port) === port && meets(hostname, own.host),
+        (own) =>
+          own !== undefined && String(own.port) === port && meets(hostname, own.host, localHosts),
       )
     })
     .map(({ key }) => ({
-      path: `workers[${index}].${key}`,
+      key,
       message: 'is the gateway’s own listener',
       suggestion: 'Ollama itself listens on port 11434',
     }))
 }
 
-function meets(hostname: string, listening: string): boolean {
+function meets(hostname: string, listening: string, localHosts: ReadonlySet<string>): boolean {
   const host = hostname.replace(/^\[|\]$/g, '')
-  if (host === listening) return true
+  if (host === listening || (isWildcard(listening) && localHosts.has(host))) return true
   const here = isLoopback(host) || isWildcard(host)
   return here && (isLoopback(listening) || isWildcard(listening))
 }
@@ -92,6 +100,23 @@ function doubledNames(list: string, names: readonly (string | undefined)[]): Pro
     if (name === undefined || first === index) return []
     const message = `the name of ${list}[${first}] again; names are unique without case`
     return [{ path: `${list}[${index}].name`, message }]
+  })
+}
+
+function doubledModelKeys({ modelKeys }: SoundWorker, index: number): Problem[] {
+  return modelKeys.flatMap(({ key, patterns }) =>
+    doubledModels(`workers[${index}].${key}`, patterns),
+  )
+}
+
+/** JSON lets one model be written in two spellings; which of the values held would be luck. */
+function doubledModels(path: string, patterns: readonly string[]): Problem[] {
+  const keys = patterns.map((text) => (text.endsWith('*') ? text.toLowerCase() : aliasKey(text)))
+  return patterns.flatMap((pattern, at) => {
+    const first = patterns[keys.indexOf(keys[at] ?? '')]
+    if (first === undefined || first === pattern) return []
+    const message = `is the model of "${first}" too; only one of them can hold`
+    return [{ path: childPath(path, pattern), message }]
   })
 }
 

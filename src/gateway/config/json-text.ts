@@ -28,6 +28,17 @@ export function readJson(text: string): ReadJson {
   return { ok: true, value, duplicates: reader.duplicates }
 }
 
+/** What to say of bytes that are no UTF-8. Read as such, a name or a secret would change silently. */
+export function notUtf8(bytes: Buffer): Problem {
+  const [first, second] = bytes
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
+    return { path: '', message: 'the file is UTF-16; save it as UTF-8' }
+  }
+  const text = bytes.toString('utf8')
+  const message = 'this is no UTF-8; save the file as UTF-8'
+  return { path: '', message, ...placeOf(text, text.indexOf('\uFFFD')) }
+}
+
 interface Reader {
   readonly text: string
   at: number

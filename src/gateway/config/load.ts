@@ -1,6 +1,7 @@
 // From the text of config.json to a Config, or to everything that is wrong with it at once. It
 // changes nothing: who applies a config decides what becomes of a bad one.
 
+import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import { hostname, networkInterfaces } from 'node:os'
 import path from 'node:path'
@@ -10,7 +11,7 @@ import { crossChecks } from './cross-checks.ts'
 import { digestOf } from './drift.ts'
 import type { Env } from './environment.ts'
 import { expandEnv } from './environment.ts'
-import { readJson } from './json-text.ts'
+import { notUtf8, readJson } from './json-text.ts'
 import { notBuiltYet } from './not-built-yet.ts'
 import type { Problem } from './problem.ts'
 import { schemaProblems } from './schema-problems.ts'
@@ -63,7 +64,9 @@ export function loadConfigFile(file: string, env: Env): LoadResult {
   try {
     const { size } = statSync(file)
     if (size > MAX_CONFIG_BYTES) return failed(`${file} is larger than ${MAX_CONFIG_BYTES} bytes`)
-    return loadConfig(readFileSync(file, 'utf8'), env)
+    const bytes = readFileSync(file)
+    if (!isUtf8(bytes)) return { ok: false, problems: [notUtf8(bytes)], warnings: [] }
+    return loadConfig(bytes.toString('utf8'), env)
   } catch (error) {
     return failed(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`)
   }

@@ -26,6 +26,8 @@ export interface SoundWorker {
   /** Path within the worker, and the address without credentials. */
   addresses: { key: string; url: string }[]
   placement: PlacementPolicy | undefined
+  /** The maps by model, with their keys as written. */
+  modelKeys: { key: string; patterns: string[] }[]
   nvidiaSmi: boolean
   /** As written: the case of names has not been changed yet. */
   headerNames: string[]
@@ -69,6 +71,10 @@ function soundWorker(raw: unknown): SoundWorker {
       return address.ok ? [{ key, url: address.url }] : []
     }),
     placement: sound(shape.model_placement, valueAt(raw, ['model_placement'])),
+    modelKeys: ['model_concurrency', 'context_limits'].map((key) => ({
+      key,
+      patterns: Object.keys(valueAt(raw, [key]) ?? {}),
+    })),
     nvidiaSmi: valueAt(raw, ['nvidia_smi']) === true,
     headerNames: Object.keys(valueAt(raw, ['headers']) ?? {}),
   }

@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { crossChecks } from '../../../src/gateway/config/cross-checks.ts'
+import { soundParts } from '../../../src/gateway/config/sound-parts.ts'
 import type { LoadedConfig, LoadResult } from '../../../src/gateway/config/load.ts'
 import {
   defaultConfig,
@@ -228,6 +230,18 @@ const PROBLEMS: [config: unknown, text: string][] = [
   [
     worker({ url: 'localhost:11435' }),
     'workers[0].url: is the gateway’s own listener (Ollama itself listens on port 11434)',
+  ],
+  [
+    { aliases: { 'gpt-4o': 'x:1', 'GPT-4o:latest': 'y:1' } },
+    'aliases["GPT-4o:latest"]: is the model of "gpt-4o" too; only one of them can hold',
+  ],
+  [
+    worker({ model_concurrency: { 'q:8b': 1, 'Q:8B': 2, 'q:*': 3 } }),
+    'workers[0].model_concurrency["Q:8B"]: is the model of "q:8b" too; only one of them can hold',
+  ],
+  [
+    worker({ context_limits: { 'q:*': 1024, 'Q:*': 2048 } }),
+    'workers[0].context_limits["Q:*"]: is the model of "q:*" too; only one of them can hold',
   ],
   [worker({ name: 'a b' }), 'workers[0].name: use 1 to 63 letters, digits, ".", "-" or "_"'],
   [
@@ -587,4 +601,47 @@ test('what is not built yet is accepted at its default and refused at anything e
     'workers[1].why',
   ])
   assert.equal(notBuiltYet({ drain_timeout: '1s' }, table)[0]?.message, 'not built yet: draining')
+})
+
+// A gateway that listens on every address of its machine is its own worker by any of their names,
+// also by one that only this machine knows.
+test('no name of this machine is a worker where the gateway listens on all of them', () => {
+  const local = new Set(['box', '192.0.2.7'])
+  const found = (listen: string, url: string): string[] =>
+    crossChecks(soundParts({ listen, workers: [{ name: 'a', url }] }), local).problems.map(
+      problemText,
+    )
+  for (const url of ['http://192.0.2.7:11435', 'http://box:11435', 'http://127.0.0.1:11435']) {
+    assert.match(found('0.0.0.0:11435', url).join(), /workers\[0\].url: is the gateway’s own/, url)
+    assert.match(found('[::]:11435', url).join(), /workers\[0\].url: is the gateway’s own/, url)
+  }
+  assert.deepEqual(found('127.0.0.1:11435', 'http://192.0.2.7:11435'), [])
+  assert.deepEqual(found('0.0.0.0:11435', 'http://192.0.2.7:11434'), [])
+  assert.deepEqual(found('0.0.0.0:11435', 'http://192.0.2.8:11435'), [])
+})
+
+// Editors of Windows write UTF-16 and old code pages. Read as UTF-8 the first is noise, and the
+// other changes names and secrets without a word.
+test('a file that is no UTF-8 is refused, and told as what it is', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'ogw-config-'))
+  const file = path.join(folder, 'config.json')
+  const problems = (bytes: Buffer): string[] => {
+    writeFileSync(file, bytes)
+    const result = loadConfigFile(file, {})
+    return result.ok ? [] : result.problems.map(problemText)
+  }
+  try {
+    const text = '{\n  "workers": [{"name": "a", "why": "Büro", "url": "w"}]}'
+    assert.deepEqual(problems(Buffer.from(`\uFEFF${text}`)), [])
+    const wide = Buffer.from(`\uFEFF${text}`, 'utf16le')
+    assert.deepEqual(problems(wide), ['config: the file is UTF-16; save it as UTF-8'])
+    assert.deepEqual(problems(Buffer.from(wide).swap16()), [
+      'config: the file is UTF-16; save it as UTF-8',
+    ])
+    assert.deepEqual(problems(Buffer.from(text, 'latin1')), [
+      'line 2, column 39: this is no UTF-8; save the file as UTF-8',
+    ])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
