@@ -19,9 +19,11 @@ export interface RunOptions {
 
 /** Resolves when the gateway has ended. Throws CliError where it cannot start. */
 export async function runGateway(io: CliIo, options: RunOptions): Promise<void> {
-  const gateway = await start(io, options)
+  const early = heldReloads()
+  const gateway = await start(io, options).finally(early.release)
   const notifier = createNotifier(io)
   const ended = untilSignalled(gateway, notifier)
+  if (early.asked) gateway.reload()
   notifier.tell('READY=1', 'listening')
   options.onListening?.(gateway)
   await ended
@@ -51,6 +53,22 @@ export function startFailure(cause: unknown): unknown {
     return new CliError('failed', cause.message, { cause })
   }
   return cause
+}
+
+/**
+ * SIGHUP while the gateway starts: whoever has just written the config must not end it. What was
+ * asked for is done once it runs.
+ */
+function heldReloads(): { readonly asked: boolean; release: () => void } {
+  let asked = false
+  const hold = (): void => void (asked = true)
+  process.on('SIGHUP', hold)
+  return {
+    get asked() {
+      return asked
+    },
+    release: () => void process.off('SIGHUP', hold),
+  }
 }
 
 function untilSignalled(gateway: Gateway, notifier: Notifier): Promise<void> {

@@ -70,7 +70,7 @@ async function readDocument(
   }
   try {
     // The gateway checks it, with path and reason of every mistake.
-    return JSON.parse(text) as InputOf<'placement.apply'>['document']
+    return JSON.parse(text.replace(/^\uFEFF/, '')) as InputOf<'placement.apply'>['document']
   } catch (cause) {
     throw new CliError('usage', `${name} is not JSON: ${messageOf(cause)}`, { cause })
   }

@@ -20,7 +20,7 @@ export function serveCommand(io: CliIo): Command {
       const first = load(io, file)
       // The config too may be among what is left to do.
       const loaded = (await finishedRestore(io, first)) ? load(io, file) : first
-      await runGateway(io, { loaded: withSocket(loaded, socket), file })
+      await runGateway(withSocket(io, socket), { loaded, file })
     })
     .addHelpText(
       'after',
@@ -59,8 +59,7 @@ async function finishedRestore(io: CliIo, { config }: LoadedConfig): Promise<boo
   }
 }
 
-function withSocket(loaded: LoadedConfig, socket: string | undefined): LoadedConfig {
-  if (socket === undefined) return loaded
-  const { config } = loaded
-  return { ...loaded, config: { ...config, admin: { ...config.admin, socket } } }
+/** As the environment names it: over the config, which a reload compares with its file. */
+function withSocket(io: CliIo, socket: string | undefined): CliIo {
+  return socket === undefined ? io : { ...io, env: { ...io.env, OGW_SOCKET: socket } }
 }

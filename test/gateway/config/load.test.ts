@@ -639,7 +639,7 @@ test('a file that is no UTF-8 is refused, and told as what it is', () => {
       'config: the file is UTF-16; save it as UTF-8',
     ])
     assert.deepEqual(problems(Buffer.from(text, 'latin1')), [
-      'line 2, column 39: this is no UTF-8; save the file as UTF-8',
+      'line 2, column 38: this is no UTF-8; save the file as UTF-8',
     ])
   } finally {
     rmSync(folder, { recursive: true })
