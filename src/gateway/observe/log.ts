@@ -3,6 +3,7 @@
 
 import { fstatSync } from 'node:fs'
 import { pino } from 'pino'
+import { LogLines, stderrFile } from './log-lines.ts'
 import { cleanText } from './log-text.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -41,19 +42,13 @@ const LEVELS: Readonly<Record<string, EventLevel>> = {
   'config.reload_failed': 'warn',
   'proxy.ignored': 'warn',
   'state.broken_lines': 'warn',
+  'state.trouble': 'warn',
   'request.cut': 'warn',
   'telemetry.partial': 'warn',
   'trace.export_failed': 'warn',
   'request.bug': 'error',
   'log.sink_failed': 'error',
 }
-
-/** What a reader of stderr that has stopped may hold back; lines beyond it are dropped. */
-const MAX_BACKLOG_BYTES = 4 * 1024 * 1024
-
-/** Lines of busy times are written together: a write for each would be a tenth of a request's cost. */
-const WRITE_BYTES = 16_000
-const FLUSH_MS = 100
 
 export function createLog({ level, output = stderr(), journal = false }: LogOptions): Log {
   const logger = pino(
@@ -79,13 +74,9 @@ export function createLog({ level, output = stderr(), journal = false }: LogOpti
 }
 
 function stderr(): LogOutput {
-  return pino.destination({
-    dest: 2,
-    sync: false,
-    maxLength: MAX_BACKLOG_BYTES,
-    minLength: WRITE_BYTES,
-    periodicFlush: FLUSH_MS,
-  })
+  const lines = new LogLines(stderrFile)
+  process.once('exit', () => lines.flushSync())
+  return lines
 }
 
 function cleanFields(event: string, fields: LogFields): LogFields {
