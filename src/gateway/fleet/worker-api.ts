@@ -158,22 +158,32 @@ export function splitAddress(url: string): { origin: string; prefix: string } {
   return { origin, prefix: pathname.replace(/\/+$/, '') }
 }
 
+const CLOSED = (code: string): string => `connection closed by the worker (${code})`
+const TOO_LONG = (): string => 'the answer is too long'
+// OpenSSL's own words are of Node's options, or of its source files.
+const UNKNOWN_SIGNER = (code: string): string =>
+  `nobody known has signed its certificate (${code}); name the authority in tls.ca_file`
+const NO_TLS = (code: string): string =>
+  `it does not speak TLS (${code}); its address may begin with http://`
+
+const FAULTS: ReadonlyMap<string, (code: string) => string> = new Map([
+  ['ECONNREFUSED', () => 'connection refused'],
+  ['ENOTFOUND', () => 'host name not found'],
+  ['ECONNRESET', CLOSED],
+  ['UND_ERR_SOCKET', CLOSED],
+  ['UND_ERR_RES_EXCEEDED_MAX_SIZE', TOO_LONG],
+  ['ERR_BUFFER_TOO_LARGE', TOO_LONG],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', UNKNOWN_SIGNER],
+  ['SELF_SIGNED_CERT_IN_CHAIN', UNKNOWN_SIGNER],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', UNKNOWN_SIGNER],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', UNKNOWN_SIGNER],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', NO_TLS],
+  ['ERR_SSL_PACKET_LENGTH_TOO_LONG', NO_TLS],
+])
+
 /** For people: what went wrong between the gateway and a worker. Nothing is decided on it. */
 export function describeFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  switch (code) {
-    case 'ECONNREFUSED':
-      return 'connection refused'
-    case 'ECONNRESET':
-    case 'UND_ERR_SOCKET':
-      return `connection closed by the worker (${code})`
-    case 'ENOTFOUND':
-      return 'host name not found'
-    case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
-    case 'ERR_BUFFER_TOO_LARGE':
-      return 'the answer is too long'
-    default:
-      return error.message === '' ? code : error.message
-  }
+  return FAULTS.get(code)?.(code) ?? (error.message === '' ? code : error.message)
 }
