@@ -23,11 +23,11 @@ export type Reading<T> =
   /** Where and what, as in `keys.0.id: expected string`. */
   | { ok: false; broken: string; cause?: unknown }
 
-/** Reads a document of this or any older version. */
+/** Reads a document of this or any older version; an editor may have put a byte order mark in front. */
 export function readText<T>(text: string, form: DocumentForm<T>): Reading<T> {
   let json: unknown
   try {
-    json = JSON.parse(text)
+    json = JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (cause) {
     const broken = text.trim() === '' ? 'it is empty' : jsonPlace(text, messageOf(cause))
     return { ok: false, broken, cause }

@@ -55,6 +55,12 @@ test('what was saved is there after a restart, for its owner only', async () => 
   assert.deepEqual(readdirSync(dir), ['doc.json'])
 })
 
+// Placement rules are edited by hand and kept in git, on Windows too.
+test('what an editor makes of a document is read: byte order mark, line ends, order', () => {
+  writeFileSync(file, '\uFEFF{\r\n  "value": "edited",\r\n  "version": 1\r\n}\r\n')
+  assert.deepEqual(open().value, doc('edited'))
+})
+
 test('a symbolic link to the document stays one', async () => {
   const target = path.join(dir, 'kept-in-git.json')
   writeFileSync(target, JSON.stringify(doc('old')))
