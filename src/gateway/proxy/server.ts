@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { NOBODY } from '../access/visitor.ts'
 import type { Clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
@@ -45,6 +45,8 @@ const HEAD_TIMEOUT_MS = 30_000
 const CHECKS_PER_HEAD = 6
 /** Longer than what common clients keep idle connections for (Go and reqwest 90 s): no resets. */
 const KEEP_ALIVE_MS = 120_000
+/** While draining, so often connections without a request are ended, half a head sent or none. */
+const SWEEP_MS = 1_000
 /** Open WebUI's JWT and cookies fit many times; above it is 431. */
 const MAX_HEAD_BYTES = 64 * 1024
 /** Finds clients that vanished without a FIN, which would hold a slot for ever. */
@@ -151,14 +153,26 @@ interface Drain {
 
 function drainOf(server: Server): Drain {
   const running = new Set<ServerResponse>()
+  const sockets = new Set<Socket>()
   const closed = Promise.withResolvers<number>()
   let draining = false
   let cut = 0
   let timer: NodeJS.Timeout | undefined
+  let sweeper: NodeJS.Timeout | undefined
+
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
 
   function closeAll(): void {
     cut = running.size
     server.closeAllConnections()
+  }
+  /** To Node a connection with half a head is not idle, and of a closed server none is late. */
+  function sweep(): void {
+    const asking = new Set([...running].map(({ req }) => req.socket))
+    for (const socket of sockets) if (!asking.has(socket)) socket.destroy()
   }
   function onEnd(res: ServerResponse): void {
     running.delete(res)
@@ -185,8 +199,10 @@ function drainOf(server: Server): Drain {
       if (draining) return closed.promise
       draining = true
       for (const res of running) if (!res.headersSent) res.setHeader('connection', 'close')
+      sweeper = setInterval(sweep, SWEEP_MS)
       server.close(() => {
         clearTimeout(timer)
+        clearInterval(sweeper)
         closed.resolve(cut)
       })
       return closed.promise

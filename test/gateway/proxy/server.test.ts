@@ -319,3 +319,33 @@ test('a request that comes on an open connection while draining is refused, and 
   await until(ended)
   assert.match(received(), /^HTTP\/1\.1 200 OK/)
 })
+
+// A scanner, or a client that was cut off while it asked: to Node such a connection is not idle,
+// and held the exit for all of drain_timeout. On the second one a request was answered before.
+test('half a head does not hold the exit; one that is finished meanwhile is answered', async () => {
+  const slow = Promise.withResolvers<void>()
+  using _released = { [Symbol.dispose]: () => slow.resolve() }
+  await using rig = await startRig(async (ctx) => {
+    if (ctx.path === '/slow') await slow.promise
+    sendAnswer(ctx, { status: 200, headers: {}, body: 'ok' })
+  })
+  const half = dial(rig.port)
+  half.socket.write('POST /api/chat HT')
+  const again = dial(rig.port)
+  again.socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+  await until(() => again.received().endsWith('ok'))
+  again.socket.write('GET / HTTP/1.1\r\nho')
+  const finished = dial(rig.port)
+  finished.socket.write('GET / HTTP/1.1\r\nhost: x\r\n')
+  const running = dial(rig.port)
+  running.socket.write('GET /slow HTTP/1.1\r\nhost: x\r\n\r\n')
+  await until(() => rig.server.inFlight === 1)
+  const stopped = rig.server.stop(60_000)
+  finished.socket.write('\r\n')
+  await until(() => finished.received().startsWith('HTTP/1.1 503'))
+  await until(() => half.ended() && again.ended())
+  assert.ok(!running.ended(), 'a request that runs is left alone')
+  slow.resolve()
+  assert.equal(await stopped, 0, 'nothing was cut')
+  await until(() => running.received().startsWith('HTTP/1.1 200'))
+})
