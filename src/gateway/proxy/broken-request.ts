@@ -18,7 +18,18 @@ export function answerBrokenRequest(error: Error, socket: Duplex): void {
     socket.destroy()
     return
   }
-  const { status, detail } = refusalFor(error)
+  refuse(socket, refusalFor(error))
+}
+
+/** Listener for 'connect': a client that takes the gateway for its proxy. Node would just hang up. */
+export function refuseTunnel(_req: unknown, socket: Duplex): void {
+  // Node has let go of the socket: its errors are nobody else's.
+  socket.on('error', () => socket.destroy())
+  const detail = 'this is a gateway for models, not a proxy for other hosts'
+  refuse(socket, { status: '405 Method Not Allowed', detail })
+}
+
+function refuse(socket: Duplex, { status, detail }: Refusal): void {
   const body = JSON.stringify({ error: detail })
   const head = [
     `HTTP/1.1 ${status}`,

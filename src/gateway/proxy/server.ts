@@ -10,7 +10,7 @@ import { GatewayError } from '../errors.ts'
 import { listen } from '../listen.ts'
 import { createServer } from '../node-http.ts'
 import { sendFailure } from './answer.ts'
-import { answerBrokenRequest } from './broken-request.ts'
+import { answerBrokenRequest, refuseTunnel } from './broken-request.ts'
 import { errorFormFor } from './error-form.ts'
 import type { RequestContext } from './request-context.ts'
 import { readTarget } from './routes.ts'
@@ -85,6 +85,7 @@ export function createClientServer(deps: ServerDeps): ClientServer {
   server.on('request', (req, res) => serve(req, res, false))
   server.on('checkContinue', (req, res) => serve(req, res, true))
   server.on('clientError', answerBrokenRequest)
+  server.on('connect', refuseTunnel)
 
   return {
     listen: (address) => listen(server, address),

@@ -153,6 +153,14 @@ test('what is no HTTP is 400 as JSON, and the next connection works', async () =
   assert.equal((await fetch(`http://127.0.0.1:${rig.port}/`)).status, 200)
 })
 
+// HTTPS_PROXY that names the gateway: its client saw a connection that closes, and no reason.
+test('CONNECT is refused with a reason, and the next connection works', async () => {
+  await using rig = await startRig(hello)
+  const refusal = await exchange(rig.port, 'CONNECT example.org:443 HTTP/1.1\r\nhost: x\r\n\r\n')
+  assert.match(refusal, /^HTTP\/1\.1 405 .*\{"error":"this is a gateway for models/s)
+  assert.match(await exchange(rig.port, 'GET / HTTP/1.0\r\n\r\n'), /hello/)
+})
+
 test('broken chunks in a body are answered, while the handler waits for the rest', async () => {
   await using rig = await startRig(async (ctx) => {
     await readAll(ctx)
