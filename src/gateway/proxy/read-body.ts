@@ -13,6 +13,7 @@ import { emptyBody } from '../dialects/request-model.ts'
 import { BodyBytes } from './body-bytes.ts'
 import { parseBody, parseObject } from './parse-body.ts'
 import type { LargeBody, ParserPool } from './parser-pool.ts'
+import { readFormFields } from './read-form.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Above this a body is parsed by a thread: JSON.parse takes about 5 ms for 1 MiB. */
@@ -124,44 +125,18 @@ async function decoded(bytes: Buffer, encoding: string | undefined, path: string
   }
 }
 
-/** Values of form parts that are text; a file is told by its size alone. */
 function readForm(
   dialect: Dialect,
   req: IncomingMessage,
   bytes: Buffer,
   path: string,
 ): LargeBody['parsed'] {
-  const boundary = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(req.headers['content-type'] ?? '')
-  const name = boundary?.[1] ?? boundary?.[2]
-  if (name === undefined) throw invalid('failed to parse multipart form: no boundary')
-  const fields = formFields(bytes, Buffer.from(`--${name}`))
+  const fields = readFormFields(bytes, req.headers['content-type'] ?? '')
   const whole = { start: 0, end: bytes.length }
   return {
     facts: dialect.read(fields, path),
     spans: { whole, model: undefined, keepAlive: undefined, numCtx: undefined },
   }
-}
-
-/** A text field longer than this is not one the gateway has to know. */
-const FORM_FIELD_BYTES = 64 * 1024
-
-function formFields(bytes: Buffer, delimiter: Buffer): Record<string, unknown> {
-  const fields: Record<string, unknown> = Object.create(null)
-  let at = bytes.indexOf(delimiter)
-  while (at !== -1) {
-    const headEnd = bytes.indexOf('\r\n\r\n', at)
-    const next = bytes.indexOf(delimiter, at + delimiter.length)
-    if (headEnd === -1 || next === -1 || headEnd > next) break
-    const head = bytes.toString('utf8', at, headEnd)
-    const field = /name="([^"]*)"/i.exec(head)?.[1]
-    const value = bytes.subarray(headEnd + 4, next - 2)
-    if (field !== undefined) {
-      const isFile = /filename="/i.test(head)
-      fields[field] = isFile ? { bytes: value.length } : value.toString('utf8', 0, FORM_FIELD_BYTES)
-    }
-    at = next
-  }
-  return fields
 }
 
 function tooLarge(limitBytes: number): GatewayError {
