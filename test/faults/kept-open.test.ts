@@ -49,6 +49,26 @@ for (const end of ['hang', 'fin', 'rst'] as const) {
   })
 }
 
+const DOCUMENT = `{"model":"alpha:8b","message":{"role":"assistant","content":"}"},${NATIVE}`
+
+// An answer that is not streamed has a last word too: the brace that closes it.
+for (const end of ['hang', 'rst'] as const) {
+  test(`a whole document, and then: ${end}`, async () => {
+    await using rig = await patient()
+    const at = DOCUMENT.indexOf('}') + 1
+    const chunks = [DOCUMENT.slice(0, at), DOCUMENT.slice(at)]
+    await rig.sims[0]?.faults.add({ kind: 'script', path: '/api/chat', chunks, gapMs: 1_500, end })
+    const answer = await rig.post('/api/chat', {
+      model: 'alpha:8b',
+      messages: [{ role: 'user', content: 'hi' }],
+      stream: false,
+    })
+    assert.deepEqual([answer.status, await answer.text()], [200, DOCUMENT])
+    const { outcome, prompt_tokens, output_tokens } = await rig.logged('request.done')
+    assert.deepEqual([outcome, prompt_tokens, output_tokens], ['ok', 5, 7])
+  })
+}
+
 // The page of a proxy, or of the login before it, with the status of success: it is no answer of a
 // model. A twin takes over; alone the client is told in its dialect, streaming or not.
 for (const stream of [true, false]) {

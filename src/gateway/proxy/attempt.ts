@@ -18,7 +18,7 @@ import type { Inflater } from './inflate.ts'
 import { letGo } from './let-go.ts'
 import { SilenceWatch } from './silence-watch.ts'
 import type { ProbeResult, Silence, SilenceLimits } from './silence-watch.ts'
-import { Tail } from './tail.ts'
+import { isDocument, Tail } from './tail.ts'
 
 /** A short answer that is not streamed is held until it is whole: a cut one can still be told. */
 const HOLD_BYTES = 256 * 1024
@@ -285,6 +285,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   /** The dialect's last word has come: whatever becomes of the connection, nothing is missing. */
   #isWhole(): boolean {
     const { streamed, isWhole } = this.#options
+    if (this.#phase === 'holding') return this.#length() === undefined && isDocument(this.#held)
     return this.#phase === 'relaying' && streamed && isWhole(this.#tail.bytes())
   }
 
@@ -296,8 +297,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     } else if (this.#phase === 'error-body') {
       this.#fail({ cause: 'unreadable_error', status: this.#status })
     } else {
-      const answered = this.#status !== 0
-      this.#fail({ cause: 'transport', detail: textOf(error), error, answered })
+      this.#fail({ cause: 'transport', detail: textOf(error), error, answered: this.#status !== 0 })
     }
   }
 
