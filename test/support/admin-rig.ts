@@ -82,7 +82,7 @@ const DECISION: Decision = {
   at: 500,
   outcome: 'granted',
   worker: 'node-1',
-  judged: [
+  judged: () => [
     {
       worker: 'node-1',
       stoppedBy: undefined,

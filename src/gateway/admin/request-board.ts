@@ -207,8 +207,8 @@ const OUTCOMES = {
   cancelled: 'cancelled',
 } as const
 
-function reasonOf({ judged }: Decision): string | undefined {
-  const stopped = judged.filter(({ stoppedBy }) => stoppedBy !== undefined)
+function reasonOf(decision: Decision): string | undefined {
+  const stopped = decision.judged().filter(({ stoppedBy }) => stoppedBy !== undefined)
   const slots = stopped.filter(({ stoppedBy }) => stoppedBy === 'slots')
   const shown = slots.length > 0 ? slots : stopped
   const text = shown.slice(0, 3).map(({ worker, reason }) => `${worker}: ${reason}`)

@@ -11,7 +11,8 @@ export interface Decision {
   at: number
   outcome: 'granted' | 'queued' | 'refused'
   worker: string | undefined
-  judged: readonly Judged[]
+  /** In words, made when they are asked for. */
+  judged(): readonly Judged[]
 }
 
 /** One slot on one worker. Disposing it gives the slot back, exactly once. */

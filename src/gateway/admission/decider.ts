@@ -135,14 +135,11 @@ export class Decider {
 
   decision(judgement: Judgement, outcome: Decision['outcome'], most = MAX_JUDGED): Decision {
     const { candidates, choice } = judgement
-    const judged = noteJudged(judgement, most)
     return {
       at: this.#deps.clock.mono(),
       outcome,
       worker: outcome === 'granted' ? candidates[choice.index]?.worker.name : undefined,
-      get judged() {
-        return judged()
-      },
+      judged: noteJudged(judgement, most),
     }
   }
 

@@ -28,7 +28,7 @@ const ERROR_BODY_MS = 5_000
 
 /** Says when the attempt is not wanted any more; one listener. */
 export interface StopSource {
-  readonly stopped: boolean
+  isStopped(): boolean
   onStop(action: () => void): void
 }
 
@@ -81,7 +81,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       },
       options.firstByte,
     )
-    if (stop.stopped) queueMicrotask(() => this.#abort())
+    if (stop.isStopped()) queueMicrotask(() => this.#abort())
     else stop.onStop(() => this.#abort())
   }
 

@@ -131,7 +131,7 @@ export class InferenceRun {
     const load = sharedLoad(deps, { lease, active, request })
     const stop = new AbortController()
     load.onStop(() => stop.abort())
-    if (load.stopped) stop.abort()
+    if (load.isStopped()) stop.abort()
     const result = await deps.loadEmpty(worker, { modelKey, embedding }, stop.signal)
     load.close()
     if (stop.signal.aborted) await new Promise<void>((resolve) => letGo(deps.clock, resolve))

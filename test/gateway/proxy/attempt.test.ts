@@ -37,7 +37,7 @@ async function startRig(worker: RawWorker, options: Partial<AttemptOptions> = {}
       firstByte: { graceMs: 60_000, timeoutMs: 60_000 },
       stream: { graceMs: 60_000, timeoutMs: 60_000 },
       slowReaderBufferBytes: 1024 * 1024,
-      stop: { stopped: false, onStop: (action) => void (leave = action) },
+      stop: { isStopped: () => false, onStop: (action) => void (leave = action) },
       probe: () => Promise.resolve({ ok: true }),
       headersOf: answerHeaders,
       onFirstByte: () => {},
@@ -192,7 +192,7 @@ test('an error body that is too large to keep is unreadable', async () => {
 
 test('what was given up before it was sent is not sent', async () => {
   await using worker = await startRawWorker([head(), chunk('{"done":true}\n'), lastChunk])
-  await using rig = await startRig(worker, { stop: { stopped: true, onStop: () => {} } })
+  await using rig = await startRig(worker, { stop: { isStopped: () => true, onStop: () => {} } })
   await assert.rejects(request(rig.url, { method: 'POST' }))
   const result = await until(() => rig.results[0], { timeoutMs: 5_000, what: 'the result' })
   assert.equal(result.kind, 'aborted')

@@ -49,7 +49,7 @@ export function decisionRow(made: Made, now: number, wall: number): Decision {
     at: new Date(wall - Math.max(0, now - made.at)).toISOString(),
     outcome: made.outcome,
     worker: made.worker ?? null,
-    judged: made.judged.map(judgedRow),
+    judged: made.judged().map(judgedRow),
   }
 }
 
