@@ -11,11 +11,11 @@ import { z } from 'zod'
 import { appendLinesTo } from '../append-lines.ts'
 import { StartError } from '../start-error.ts'
 import { BackupError } from './backup-error.ts'
+import { backupsBefore } from './backups-before.ts'
 import { codeOf, disk, flushFolder, reasonOf, replaceFile } from './disk.ts'
 import type { Disk } from './disk.ts'
 import { giveRights, rightsFor } from './file-rights.ts'
 import { lockRestore, restoringProcess } from './restore-lock.ts'
-import { backupsBefore } from './state-files.ts'
 import { tallyOf } from './tally.ts'
 
 const Step = z.strictObject({
@@ -122,20 +122,12 @@ export async function finishRestore(
  * read is old and some new. One that only prepares finds this gateway there, and is refused.
  */
 export function watchRestores(dir: string): () => boolean {
-  const known = new Set(backupsOf(dir))
+  const known = new Set(backupsBefore(dir))
   const during = restoringProcess(dir) !== undefined
   return () => {
     if (isDecided(dir)) return true
     if (restoringProcess(dir) !== undefined) return false
-    return during || backupsOf(dir).some((file) => !known.has(file))
-  }
-}
-
-function backupsOf(dir: string): string[] {
-  try {
-    return backupsBefore(dir)
-  } catch {
-    return [] // no folder, or none that can be read: nothing is restored there
+    return during || backupsBefore(dir).some((file) => !known.has(file))
   }
 }
 

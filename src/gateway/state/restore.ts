@@ -2,7 +2,7 @@
 // decides, and only after it files change their places. Before all that the present state goes into
 // a backup of its own, so that a restore can be undone by a restore.
 
-import { mkdirSync, realpathSync, rmSync, unlinkSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { open, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { writeBackup } from './backup.ts'
@@ -12,6 +12,7 @@ import type { BackupFacts } from './backup-manifest.ts'
 import { mainFiles } from './backup-sources.ts'
 import type { Places } from './backup-sources.ts'
 import type { Backup, BackupEntry } from './backup-verify.ts'
+import { backupBefore, halfBackupsBefore, pruneBackupsBefore } from './backups-before.ts'
 import { disk, flushFolder, reasonOf, writeWhole } from './disk.ts'
 import type { Disk } from './disk.ts'
 import { giveRights, realPlace, rightsFor } from './file-rights.ts'
@@ -20,7 +21,6 @@ import type { RestoreLock } from './restore-lock.ts'
 import { apply, isDecided, writeJournal } from './restore-journal.ts'
 import type { Journal } from './restore-journal.ts'
 import type { Change } from './restore-plan.ts'
-import { backupBefore, backupsBefore, halfBackupsBefore } from './state-files.ts'
 
 export interface RestoreRequest extends Pick<BackupFacts, 'ogwVersion' | 'host' | 'now'> {
   backup: Backup
@@ -39,9 +39,6 @@ export interface RestoreRequest extends Pick<BackupFacts, 'ogwVersion' | 'host' 
   signal?: AbortSignal
   disk?: Disk
 }
-
-/** Backups that were made before restores: so many are kept, the newest. */
-const KEPT = 5
 
 interface Prepared {
   target: string
@@ -256,12 +253,9 @@ function auditLine({ backup, changes, actor, now }: RestoreRequest, undo: string
  * The one that was just restored stays: whoever undid something may want to do it again. So does the
  * one just made: after a clock that was set back its name is not that of the newest.
  */
-function prune(dir: string, kept: readonly string[]): string[] {
+function prune(dir: string, inUse: readonly string[]): string[] {
   try {
-    const inUse = kept.map((file) => realpathSync(file))
-    for (const file of backupsBefore(dir).slice(0, -KEPT)) {
-      if (!inUse.includes(realpathSync(file))) unlinkSync(file)
-    }
+    pruneBackupsBefore(dir, inUse)
     return []
   } catch (error) {
     return [`old backups in ${dir} could not be removed: ${reasonOf(error)}`]

@@ -1,8 +1,6 @@
 // Every file in which the gateway keeps state, in one table: what it holds, and how its content is
 // judged. The list of `ogw storage`, backups, restores and a test of all versions read it.
 
-import { readdirSync } from 'node:fs'
-import path from 'node:path'
 import { creditsForm } from './credits-state.ts'
 import { readText } from './document-form.ts'
 import type { DocumentForm } from './document-form.ts'
@@ -106,25 +104,6 @@ export const STATE_FILES: Readonly<Record<StateRole, StateFileKind>> = {
 // Object.keys widens the keys of the table.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the table has no other keys
 export const STATE_ROLES = Object.keys(STATE_FILES) as readonly StateRole[]
-
-const BEFORE = /^before-restore-\d{8}T\d{9}Z\.zip$/
-
-/** Where the backup of what was before a restore goes. */
-export function backupBefore(dir: string, now: Date): string {
-  return path.join(dir, `before-restore-${now.toISOString().replaceAll(/[-:.]/g, '')}.zip`)
-}
-
-/** Those that are there, the oldest first. Throws the system's error. */
-export function backupsBefore(dir: string): string[] {
-  const names = readdirSync(dir).filter((name) => BEFORE.test(name))
-  return names.toSorted().map((name) => path.join(dir, name))
-}
-
-/** Those that a killed process left half written. Throws the system's error. */
-export function halfBackupsBefore(dir: string): string[] {
-  const names = readdirSync(dir).filter((name) => BEFORE.test(name.replace(/\.tmp$/, '')))
-  return names.filter((name) => name.endsWith('.tmp')).map((name) => path.join(dir, name))
-}
 
 function document<T>(form: DocumentForm<T>): Pick<StateFileKind, 'kind' | 'judge'> {
   const newest = form.version ?? 1

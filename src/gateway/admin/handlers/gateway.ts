@@ -7,7 +7,8 @@ import { AuditEntry } from '../../contract/schema/gateway.ts'
 import type { StateFile, Status } from '../../contract/schema/gateway.ts'
 import type { AuditLog } from '../../observe/audit-log.ts'
 import type { EventRing, KeptEvent } from '../../observe/event-ring.ts'
-import { STATE_FILES, STATE_ROLES, backupsBefore } from '../../state/state-files.ts'
+import { backupsBefore } from '../../state/backups-before.ts'
+import { STATE_FILES, STATE_ROLES } from '../../state/state-files.ts'
 import type { Feed } from '../feed.ts'
 import type { Handlers } from '../handlers.ts'
 import { knownModels } from '../rows/models.ts'
@@ -123,15 +124,7 @@ function stateFiles(sources: SnapshotSources, storage: StoragePaths): Promise<St
 
 function automaticBackups(dir: string): Promise<StateFile>[] {
   const holds = 'what was before a restore; `ogw backup restore` brings it back'
-  return backupsIn(dir).map((file) => stateFile({ name: 'before_restore', path: file, holds }))
-}
-
-function backupsIn(dir: string): string[] {
-  try {
-    return backupsBefore(dir)
-  } catch {
-    return [] // no folder yet; one that cannot be read shows in the files of the state
-  }
+  return backupsBefore(dir).map((file) => stateFile({ name: 'before_restore', path: file, holds }))
 }
 
 async function stateFile(
