@@ -2,6 +2,7 @@
 
 import type { Manifest } from '../gateway/state/backup-manifest.ts'
 import type { Backup } from '../gateway/state/backup-verify.ts'
+import { isChange } from '../gateway/state/restore-plan.ts'
 import type { Change, KeysImpact } from '../gateway/state/restore-plan.ts'
 import { cell, foreign } from '../tui/present/cell.ts'
 import type { Cell, TableView } from '../tui/present/cell.ts'
@@ -114,8 +115,4 @@ export function planWords({ backup, keys, state_dir, changes }: RestoredRow): st
 /** What the question is about. */
 export function changeWords({ changes }: RestoredRow): string[] {
   return changes.filter(isChange).map(({ change, path }) => `  ${change.padEnd(7)} ${path}`)
-}
-
-export function isChange({ change }: { change: Change['change'] }): boolean {
-  return change !== 'same' && change !== 'keep'
 }

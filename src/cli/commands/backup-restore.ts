@@ -12,7 +12,12 @@ import type { Places } from '../../gateway/state/backup-sources.ts'
 import { openBackup, refuseProblems } from '../../gateway/state/backup-verify.ts'
 import type { Backup } from '../../gateway/state/backup-verify.ts'
 import { finishRestore, isDecided } from '../../gateway/state/restore-journal.ts'
-import { assertUndoable, keysImpact, planRestore } from '../../gateway/state/restore-plan.ts'
+import {
+  assertUndoable,
+  isChange,
+  keysImpact,
+  planRestore,
+} from '../../gateway/state/restore-plan.ts'
 import type { Change } from '../../gateway/state/restore-plan.ts'
 import { restore } from '../../gateway/state/restore.ts'
 import type { Restored } from '../../gateway/state/restore.ts'
@@ -25,7 +30,7 @@ import {
   placesInForce,
   placesOnDisk,
 } from '../backup-places.ts'
-import { changeWords, isChange, planWords, presentChanges, restoredRow } from '../backup-words.ts'
+import { changeWords, planWords, presentChanges, restoredRow } from '../backup-words.ts'
 import { actorOf } from '../connect.ts'
 import type { CliContext } from '../context.ts'
 import { CliError } from '../exit-codes.ts'

@@ -5,11 +5,11 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { BackupError } from './backup-error.ts'
 import { STATE_FILES, STATE_ROLES } from './state-files.ts'
-import type { StateRole } from './state-files.ts'
+import type { StateFileKind, StateRole } from './state-files.ts'
 
 export const MANIFEST_NAME = 'manifest.json'
 export const SUMS_NAME = 'SHA256SUMS'
-export const CONFIG_NAME = 'config.json'
+const CONFIG_NAME = 'config.json'
 const STATE_FOLDER = 'state/'
 
 /** The version of the form of backups; what is in them has versions of its own. */
@@ -123,7 +123,7 @@ export function readManifest(text: string, file: string): Manifest {
   return parsed.data
 }
 
-export function newerBackup(file: string, by: string, why: string): BackupError {
+function newerBackup(file: string, by: string, why: string): BackupError {
   const message = `${file} was made by a newer ogw (${by}): ${why}. Restore it with that ogw`
   return new BackupError('refused', message)
 }
@@ -145,6 +145,11 @@ export function roleOf(name: string): BackupRole | undefined {
 /** What follows the plain name, as `.1` in `state/audit.jsonl.1`. */
 export function besideOf(name: string, role: BackupRole): string {
   return name.slice(entryName(role).length)
+}
+
+/** The config is a document like those of the state. */
+export function kindOf(role: BackupRole): StateFileKind['kind'] {
+  return role === 'config' ? 'document' : STATE_FILES[role].kind
 }
 
 export function isRole(text: string): text is BackupRole {

@@ -1,12 +1,18 @@
 // Reads a backup to its last byte and judges all of it, before a restore touches anything.
 
 import { BackupError } from './backup-error.ts'
-import { MANIFEST_NAME, SUMS_NAME, isRole, readManifest, sumsText } from './backup-manifest.ts'
+import {
+  MANIFEST_NAME,
+  SUMS_NAME,
+  isRole,
+  kindOf,
+  readManifest,
+  sumsText,
+} from './backup-manifest.ts'
 import type { BackupRole, Manifest, ManifestEntry } from './backup-manifest.ts'
 import { damaged, openZip } from './backup-zip.ts'
 import type { BackupZip } from './backup-zip.ts'
 import { judged } from './backup.ts'
-import { STATE_FILES } from './state-files.ts'
 import { tallied, tallyOf, newTally } from './tally.ts'
 
 export interface Backup extends AsyncDisposable {
@@ -24,19 +30,18 @@ export interface BackupEntry extends ManifestEntry {
 }
 
 /** Rejects with BackupError where anything is wrong: then it was made for nothing. */
-export async function openBackup(file: string, signal?: AbortSignal): Promise<Backup> {
+export async function openBackup(file: string): Promise<Backup> {
   const zip = await openZip(file)
   try {
     const manifest = await manifestOf(zip)
     const texts = new Map<BackupRole, string>()
     const entries: BackupEntry[] = []
     for (const entry of manifest.entries) {
-      signal?.throwIfAborted()
       const { role } = entry
       if (!isRole(role)) throw new TypeError(`readManifest let ${role} pass`)
       const { text, problem } = await verified(zip, { ...entry, role })
       entries.push({ ...entry, role, problem })
-      if (role === 'config' || STATE_FILES[role].kind === 'document') texts.set(role, text)
+      if (kindOf(role) === 'document') texts.set(role, text)
     }
     return {
       file,
@@ -80,8 +85,7 @@ async function verified(
   zip: BackupZip,
   entry: BackupEntry,
 ): Promise<{ text: string; problem: string | null }> {
-  const kind = entry.role === 'config' ? 'document' : STATE_FILES[entry.role].kind
-  const tally = await tallyOf(zip.read(entry.name), kind)
+  const tally = await tallyOf(zip.read(entry.name), kindOf(entry.role))
   assertSame(zip.file, entry, tally)
   return { text: tally.text, problem: judged(entry, tally).problem }
 }

@@ -8,9 +8,8 @@ import type { FileHandle } from 'node:fs/promises'
 import { fromFdPromise } from 'yauzl'
 import type { Entry, ZipFile } from 'yauzl'
 import { BackupError } from './backup-error.ts'
-import { MANIFEST_NAME, SUMS_NAME, roleOf } from './backup-manifest.ts'
+import { MANIFEST_NAME, SUMS_NAME, kindOf, roleOf } from './backup-manifest.ts'
 import { codeOf, messageOf, reasonOf } from './disk.ts'
-import { STATE_FILES } from './state-files.ts'
 import { MAX_DOCUMENT_BYTES } from './tally.ts'
 
 export interface BackupZip extends AsyncDisposable {
@@ -112,8 +111,7 @@ function limitOf(name: string): number | undefined {
   if (name === MANIFEST_NAME || name === SUMS_NAME) return MAX_MANIFEST_BYTES
   const role = roleOf(name)
   if (role === undefined) return undefined
-  const isLines = role !== 'config' && STATE_FILES[role].kind === 'lines'
-  return isLines ? MAX_LINES_BYTES : MAX_DOCUMENT_BYTES
+  return kindOf(role) === 'lines' ? MAX_LINES_BYTES : MAX_DOCUMENT_BYTES
 }
 
 async function* readEntry(

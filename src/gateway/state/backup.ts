@@ -11,6 +11,7 @@ import {
   MANIFEST_NAME,
   SUMS_NAME,
   besideOf,
+  kindOf,
   makeManifest,
   manifestText,
   sumsText,
@@ -126,9 +127,8 @@ async function fill(
   const entries: ManifestEntry[] = []
   for (const source of sources.all) {
     const tally = newTally()
-    const kind = source.role === 'config' ? 'document' : STATE_FILES[source.role].kind
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const stream = Readable.from(tallied(source.chunks(), kind, tally))
+    const stream = Readable.from(tallied(source.chunks(), kindOf(source.role), tally))
     stream.once('error', reject).once('close', resolve)
     zip.addReadStream(stream, source.name, options)
     await promise

@@ -9,10 +9,10 @@ import { newerFile, versionOf } from './migrate.ts'
 export const LINE_VERSION = 1
 
 /** Versions are looked for in the last bytes: a newer ogw writes its lines behind the others. */
-const TAIL_BYTES = 64 * 1024
+export const TAIL_BYTES = 64 * 1024
 
 /** Of one line; 1 where it says none, undefined where it is no line of JSON. */
-export function versionOfLine(text: string): number | undefined {
+function versionOfLine(text: string): number | undefined {
   try {
     return versionOf(JSON.parse(text)) ?? 1
   } catch {

@@ -33,7 +33,7 @@ const StoredLine = Entry.extend({ version: z.literal(LINE_VERSION).optional() })
 
 const KEPT = 1_000
 /** For a file that cannot be read by this ogw. */
-export const historyRemedy = 'move it away to start without a history of edits'
+const REMEDY = 'move it away to start without a history of edits'
 /** The file is written anew only now and then: a rewrite costs as much as a thousand edits. */
 const COMPACT_AT = 2 * KEPT
 
@@ -55,7 +55,7 @@ export class PlacementHistory {
       .split('\n')
       .map(readLine)
       .filter(({ text: line }) => line !== '')
-    refuseNewerLines(file, Math.max(1, ...lines.map(({ version }) => version)), historyRemedy)
+    refuseNewerLines(file, Math.max(1, ...lines.map(({ version }) => version)), REMEDY)
     this.#torn = text !== '' && !text.endsWith('\n')
     this.#lines = lines.length
     this.#entries = effective(

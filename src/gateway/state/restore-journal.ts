@@ -2,7 +2,7 @@
 // process, whoever comes next (the gateway at its start, or another restore) does the rest of it.
 // Every step may be done twice.
 
-import { constants, createReadStream, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { constants, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
@@ -16,7 +16,7 @@ import { codeOf, disk, flushFolder, reasonOf, replaceFile } from './disk.ts'
 import type { Disk } from './disk.ts'
 import { giveRights, rightsFor } from './file-rights.ts'
 import { lockRestore, restoringProcess } from './restore-lock.ts'
-import { tallyOf } from './tally.ts'
+import { sha256Of } from './tally.ts'
 
 const Step = z.strictObject({
   /** The file that is replaced or removed. */
@@ -60,7 +60,7 @@ export function isDecided(dir: string): boolean {
 }
 
 /** Undefined = no restore is under way. Throws StartError where the journal cannot be trusted. */
-export function readJournal(dir: string): Journal | undefined {
+function readJournal(dir: string): Journal | undefined {
   const file = path.join(dir, JOURNAL_NAME)
   let text: string
   try {
@@ -164,16 +164,16 @@ async function put(
     await calls.rename(staged.file, target)
   } catch (error) {
     // Not there: it was put in its place before the interruption.
-    const done = codeOf(error) === 'ENOENT' && (await sha256Of(target)) === staged.sha256
+    const done = codeOf(error) === 'ENOENT' && (await holds(target, staged.sha256))
     if (!done) throw error
   }
 }
 
-async function sha256Of(file: string): Promise<string | undefined> {
+async function holds(file: string, sha256: string): Promise<boolean> {
   try {
-    return (await tallyOf(createReadStream(file), 'lines')).sha256
+    return (await sha256Of(file)) === sha256
   } catch {
-    return undefined // not there: the caller tells what it was looking for
+    return false // not there: the caller tells what it was looking for
   }
 }
 

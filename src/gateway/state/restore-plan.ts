@@ -1,6 +1,6 @@
 // What a restore would do to each file, decided before it does anything.
 
-import { createReadStream, lstatSync, readFileSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { BackupError } from './backup-error.ts'
 import { besideOf, isRole } from './backup-manifest.ts'
 import type { BackupRole } from './backup-manifest.ts'
@@ -10,7 +10,7 @@ import type { Backup, BackupEntry } from './backup-verify.ts'
 import { codeOf, reasonOf } from './disk.ts'
 import { readText } from './document-form.ts'
 import { isUsable, keysForm } from './keys-state.ts'
-import { tallyOf } from './tally.ts'
+import { sha256Of } from './tally.ts'
 
 export type ChangeKind =
   /** The file is as in the backup already. */
@@ -31,6 +31,11 @@ export interface Change {
   change: ChangeKind
   /** Why a file is kept; empty otherwise. */
   why: string
+}
+
+/** Whether a restore does anything there. */
+export function isChange({ change }: Pick<Change, 'change'>): boolean {
+  return change !== 'same' && change !== 'keep'
 }
 
 export interface PlanOptions {
@@ -106,7 +111,7 @@ function existing(path: string | undefined, role: BackupRole): boolean {
 
 async function hashOf(file: string): Promise<string | undefined> {
   try {
-    return (await tallyOf(createReadStream(file), 'lines')).sha256
+    return await sha256Of(file)
   } catch (cause) {
     if (codeOf(cause) === 'ENOENT') return undefined
     throw new BackupError('failed', `cannot read ${file}: ${reasonOf(cause)}`, { cause })

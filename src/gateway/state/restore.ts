@@ -20,6 +20,7 @@ import { lockRestore } from './restore-lock.ts'
 import type { RestoreLock } from './restore-lock.ts'
 import { apply, isDecided, writeJournal } from './restore-journal.ts'
 import type { Journal } from './restore-journal.ts'
+import { isChange } from './restore-plan.ts'
 import type { Change } from './restore-plan.ts'
 
 export interface RestoreRequest extends Pick<BackupFacts, 'ogwVersion' | 'host' | 'now'> {
@@ -140,7 +141,7 @@ function stagedAt(target: string): string {
 /** `prepared` grows with each file, so that whoever fails knows what to clear away. */
 async function stageAll(request: RestoreRequest, prepared: Prepared[]): Promise<void> {
   for (const { change, entry, path: file } of request.changes) {
-    if (file === null || change === 'same' || change === 'keep') continue
+    if (file === null || !isChange({ change })) continue
     request.signal?.throwIfAborted()
     const target = realPlace(file)
     const staged = entry === null ? null : { file: stagedAt(target), entry }
@@ -192,19 +193,8 @@ function assertAsPlanned(
 }
 
 async function backUpPresent(request: RestoreRequest, file: string): Promise<MadeBackup> {
-  const { places, before = places, now, signal } = request
-  const { ogwVersion, host } = request
-  const made = await writeBackup(
-    {
-      places: before,
-      ogwVersion,
-      host,
-      now,
-      ...(signal !== undefined && { signal }),
-      ...(request.disk !== undefined && { disk: request.disk }),
-    },
-    { file },
-  )
+  const { places, before = places } = request
+  const made = await writeBackup({ ...request, places: before }, { file })
   const { uid, gid } = rightsFor(path.join(places.state.dir, 'new'))
   await using handle = await open(file, 'r')
   await giveRights(handle, { uid, gid, mode: 0o600 })
@@ -232,7 +222,7 @@ function journalOf(request: RestoreRequest, prepared: readonly Prepared[], undo:
 /** As `ogw audit` reads it. */
 function auditLine({ backup, changes, actor, now }: RestoreRequest, undo: string): string {
   const { created_at, host, ogw_version } = backup.manifest
-  const changed = changes.filter(({ change }) => change !== 'same' && change !== 'keep')
+  const changed = changes.filter(isChange)
   const entry = {
     at: now.toISOString(),
     actor,

@@ -106,13 +106,12 @@ export const STATE_FILES: Readonly<Record<StateRole, StateFileKind>> = {
 export const STATE_ROLES = Object.keys(STATE_FILES) as readonly StateRole[]
 
 function document<T>(form: DocumentForm<T>): Pick<StateFileKind, 'kind' | 'judge'> {
-  const newest = form.version ?? 1
   return {
     kind: 'document',
     judge(text) {
       const read = readText(text, form)
       if (read.ok) return { version: read.version, problem: null }
-      if ('newer' in read) return { version: read.newer, problem: newer(read.newer, newest) }
+      if ('newer' in read) return { version: read.newer, problem: newer(read.newer, read.newest) }
       return { version: null, problem: `it is broken: ${read.broken}` }
     },
   }

@@ -1,6 +1,8 @@
 // Counts and hashes bytes on their way past, and keeps as much of them as is needed to judge them.
 
 import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { TAIL_BYTES } from './line-version.ts'
 
 export interface Tally {
   size: number
@@ -12,7 +14,6 @@ export interface Tally {
 
 /** A document is read whole: beyond this it is none that a gateway could have written. */
 export const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
-const KEPT_OF_LINES = 64 * 1024
 
 /** Passes the chunks on. `tally` is whole once the last one has been taken. */
 export async function* tallied(
@@ -21,7 +22,7 @@ export async function* tallied(
   tally: Tally,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const hash = createHash('sha256')
-  const limit = kind === 'document' ? MAX_DOCUMENT_BYTES : KEPT_OF_LINES
+  const limit = kind === 'document' ? MAX_DOCUMENT_BYTES : TAIL_BYTES
   let kept: Uint8Array[] = []
   let keptBytes = 0
   for await (const chunk of chunks) {
@@ -56,4 +57,9 @@ export async function tallyOf(
     // Each chunk is counted as it passes.
   }
   return tally
+}
+
+/** Of a file, in hex. Rejects with the system's error. */
+export async function sha256Of(file: string): Promise<string> {
+  return (await tallyOf(createReadStream(file), 'lines')).sha256
 }

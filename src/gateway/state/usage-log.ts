@@ -41,7 +41,7 @@ export interface UsageTotal {
 }
 
 /** For a file that cannot be read by this ogw. */
-export const usageRemedy = 'move it away to start with nothing summed up'
+const REMEDY = 'move it away to start with nothing summed up'
 
 const WRITE_AFTER_MS = 1_000
 const RETRY_MS = 10_000
@@ -65,7 +65,7 @@ export class UsageLog {
    * written to it.
    */
   constructor(file: string, clock: Clock) {
-    refuseNewerLines(file, versionOfLast(tailOf(file)), usageRemedy)
+    refuseNewerLines(file, versionOfLast(tailOf(file)), REMEDY)
     this.#file = file
     this.#clock = clock
   }
