@@ -1,6 +1,6 @@
 // Lines of the log on their way to stderr, many in one write. Nothing that becomes of stderr may
 // stop the gateway: a full disk loses the lines that met it, a reader that has stopped those beyond
-// the backlog, and the lines after them are tried again.
+// the backlog, and the lines after them are tried again, each on a line of its own.
 
 import { write, writeSync } from 'node:fs'
 
@@ -11,6 +11,7 @@ const TOGETHER = 16_000
 const PAUSE_MS = 100
 /** How long the end of the process waits for a reader. */
 const LAST_WAIT_MS = 1_000
+const LINE_FEED = 0x0a
 
 export interface LineFile {
   write(bytes: Buffer, done: (error: NodeJS.ErrnoException | null, written: number) => void): void
@@ -32,6 +33,8 @@ export class LogLines {
   /** What is to be written again, because nobody took it. */
   #refused: Buffer | undefined
   #writing = false
+  /** What was written ends within a line: the disk was full before its end. */
+  #withinLine = false
   #timer: NodeJS.Timeout | undefined
 
   constructor(file: LineFile) {
@@ -47,8 +50,11 @@ export class LogLines {
 
   /** Writes what it can before the process ends. */
   flushSync(): void {
-    let rest = Buffer.concat([this.#refused ?? Buffer.alloc(0), this.#taken()])
+    const refused = this.#refused ?? Buffer.alloc(0)
     if (this.#refused !== undefined) this.#over()
+    // It begins where the line was broken off, and brings it to its end.
+    if (refused.length > 0) this.#withinLine = false
+    let rest = Buffer.concat([refused, this.#taken()])
     const deadline = performance.now() + LAST_WAIT_MS
     while (rest.length > 0) {
       try {
@@ -76,7 +82,8 @@ export class LogLines {
   #taken(): Buffer {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const bytes = Buffer.from(this.#lines.join(''))
+    const begin = this.#withinLine && this.#lines.length > 0 ? '\n' : ''
+    const bytes = Buffer.from(begin + this.#lines.join(''))
     this.#lines = []
     this.#waiting = 0
     return bytes
@@ -86,6 +93,7 @@ export class LogLines {
     this.#writing = true
     this.#underWay = bytes.length
     this.#file.write(bytes, (error, written) => {
+      if (written > 0) this.#withinLine = bytes[written - 1] !== LINE_FEED
       if (isBusy(error)) {
         this.#refused = bytes
         this.#later(() => this.#again())

@@ -108,7 +108,10 @@ export async function finishRestore(
     await otherEnds(dir, patienceMs)
     if (!isDecided(dir)) return { ...journal, warnings: [] }
     using _lock = lockRestore(dir, { over: true })
-    return { ...journal, warnings: await apply(dir, journal, disk) }
+    // While it was waited for, that restore may have ended, and another one begun and been killed.
+    const left = readJournal(dir)
+    if (left === undefined) return { ...journal, warnings: [] }
+    return { ...left, warnings: await apply(dir, left, disk) }
   } catch (cause) {
     if (cause instanceof StartError) throw cause
     // It is not interrupted but at work: a supervisor tries again, and finds it done.

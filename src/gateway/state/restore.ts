@@ -2,7 +2,7 @@
 // decides, and only after it files change their places. Before all that the present state goes into
 // a backup of its own, so that a restore can be undone by a restore.
 
-import { mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { open, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { writeBackup } from './backup.ts'
@@ -84,7 +84,7 @@ async function restoreLocked(
   let journal: Journal
   let undo: MadeBackup
   assertNoneLeft(dir)
-  const file = backupBefore(dir, request.now)
+  const file = freshUndo(dir, request.now)
   try {
     clearLeftovers(request, dir)
     await assertRoom(request)
@@ -113,6 +113,14 @@ async function restoreLocked(
   const warnings = [...applied, ...prune(dir, [request.backup.file, journal.undo])]
   const undoNeedsForce = undo.manifest.entries.some(({ problem }) => problem !== null)
   return { undo: journal.undo, undoNeedsForce, warnings }
+}
+
+/** A clock that was set back comes to the same moment again: the backup of then must not be lost. */
+function freshUndo(dir: string, now: Date): string {
+  for (let at = now.getTime(); ; at += 1) {
+    const file = backupBefore(dir, new Date(at))
+    if (!existsSync(file)) return file
+  }
 }
 
 function nothingDone(cause: unknown): BackupError {

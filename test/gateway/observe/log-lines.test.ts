@@ -57,6 +57,32 @@ test('a full disk loses the lines that met it; later ones are written', async ()
   await seen(file, 'kept\n')
 })
 
+// Half a line would take the next one with it: nobody could parse the first event after a full disk.
+test('a line that a full disk has cut takes no other one with it', async () => {
+  const file = fakeFile(3, 'ENOSPC')
+  const lines = new LogLines(file)
+  lines.write('lost\n')
+  await until(() => file.script.length === 0)
+  lines.write('kept\n')
+  await seen(file, 'los\nkept\n')
+  file.script.push(3, 'ENOSPC')
+  lines.write('more\n')
+  await until(() => file.script.length === 0)
+  lines.write('last\n')
+  lines.flushSync()
+  assert.equal(file.text(), 'los\nkept\nmor\nlast\n')
+})
+
+test('half a line that a pipe has taken is brought to its end, also at the end of the process', async () => {
+  const file = fakeFile(3, 'EAGAIN')
+  const lines = new LogLines(file)
+  lines.write('one\n')
+  await until(() => file.script.length === 0)
+  lines.write('two\n')
+  lines.flushSync()
+  assert.equal(file.text(), 'one\ntwo\n')
+})
+
 test('a pipe that is full gets the same lines again', async () => {
   const file = fakeFile('EAGAIN', 'EAGAIN')
   const lines = new LogLines(file)
