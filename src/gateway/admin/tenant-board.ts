@@ -5,16 +5,15 @@
 import type { Clock } from '../clock.ts'
 import { durationText } from '../config/fields.ts'
 import type { Config } from '../config/schema.ts'
-import type { KeyRow, TenantRow } from '../contract/schema/access.ts'
+import type { TenantRow } from '../contract/schema/access.ts'
 import type { AccessSection, ActorLine, KeyUse, TenantLine } from '../contract/schema/tenants.ts'
 import type { OutputOf } from '../contract/schema.ts'
-import { creditsLeft } from '../policy/credits.ts'
-import type { Account } from '../policy/credits.ts'
 import type { CreditsState } from '../state/credits-state.ts'
 import { isUsable } from '../state/keys-state.ts'
 import type { KeysState, StoredKey } from '../state/keys-state.ts'
 import { DEFAULT_TENANT, plainTenant, sameName } from '../state/tenants-state.ts'
 import type { TenantSettings, TenantsState } from '../state/tenants-state.ts'
+import { accountRow, isoOrNull, keyRow } from './rows/access.ts'
 import type { Load, TenantBook } from './tenant-book.ts'
 
 export interface TenantBoardDeps {
@@ -51,19 +50,20 @@ export class TenantBoard {
 
   /** Sorted by name. */
   lines(): TenantLine[] {
-    const { tenants, configured, book } = this.#deps
+    const { tenants, configured, book, credits } = this.#deps
     const loads = book.loads()
     // A tenant is spelled as its config spells it, but for the default one.
     const written = new Set(configured().map(({ name }) => plainName(name)))
     return tenants()
       .map((tenant): TenantLine => {
         const { allowed_models: allowed, denied_models: denied, ...row } = this.row(tenant)
+        const state = credits.state({ tenant: tenant.name, account: undefined })
         return {
           ...row,
           in_config: written.has(tenant.name),
           models: firstOf(allowed, denied),
           ...this.#doing(tenant.name, loads.get(tenant.name)),
-          account: this.#account(tenant, undefined),
+          account: accountRow(state, tenant, tenant.credits),
         }
       })
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -114,11 +114,6 @@ export class TenantBoard {
     }
   }
 
-  #account(tenant: TenantSettings, account: string | undefined): TenantLine['account'] {
-    const state = this.#deps.credits.state({ tenant: tenant.name, account })
-    return accountOf(state, tenant, account === undefined ? tenant.credits : tenant.actor_credits)
-  }
-
   #actors(tenant: TenantSettings): ActorLine[] {
     const { book, credits } = this.#deps
     const charged = credits.actors(tenant.name)
@@ -133,7 +128,7 @@ export class TenantBoard {
         queued: use?.queued ?? 0,
         requests_last_hour: use?.requestsLastHour ?? 0,
         last_at: isoOrNull(use?.lastWall),
-        account: state === undefined ? null : accountOf(state, tenant, tenant.actor_credits),
+        account: state === undefined ? null : accountRow(state, tenant, tenant.actor_credits),
       }
     })
   }
@@ -164,30 +159,10 @@ function plainName(name: string): string {
   return sameName(name, DEFAULT_TENANT) ? DEFAULT_TENANT : name
 }
 
-export function keyRow(key: StoredKey, now: number): KeyRow {
-  const { verifier: _verifier, expires_ms, ...shown } = key
-  const state = isUsable(key, now) ? 'active' : key.revoked_at === null ? 'expired' : 'revoked'
-  return { ...shown, state, expires_at: isoOrNull(expires_ms) }
-}
-
 function firstOf(allowed: readonly string[], denied: readonly string[]): TenantLine['models'] {
   const shown = [allowed.slice(0, PATTERNS_SHOWN), denied.slice(0, PATTERNS_SHOWN)] as const
   const more = allowed.length + denied.length - shown[0].length - shown[1].length
   return { allowed: shown[0], denied: shown[1], more }
-}
-
-function accountOf(
-  state: Account,
-  { credit_window: windowMs }: TenantSettings,
-  limit: number,
-): TenantLine['account'] {
-  return {
-    granted: state.granted,
-    used: state.used,
-    reserved: state.reserved,
-    left: creditsLeft(state, limit) ?? null,
-    resets_at: new Date(state.windowStart + windowMs).toISOString(),
-  }
 }
 
 function byActorUse(a: ActorLine, b: ActorLine): number {
@@ -204,8 +179,4 @@ function byKeyUse(a: KeyUse, b: KeyUse): number {
   const dead = ({ state }: KeyUse): number => (state === 'active' ? 0 : 1)
   const last = ({ last_used_at: at, created_at: made }: KeyUse): string => at ?? made
   return dead(a) - dead(b) || (last(a) < last(b) ? 1 : last(a) > last(b) ? -1 : 0)
-}
-
-function isoOrNull(ms: number | null | undefined): string | null {
-  return ms === null || ms === undefined ? null : new Date(ms).toISOString()
 }

@@ -6,11 +6,11 @@ import { AdminError } from '../../contract/faults.ts'
 import type { CreditRow } from '../../contract/schema/access.ts'
 import type { ParsedInputOf } from '../../contract/schema.ts'
 import type { EventRing } from '../../observe/event-ring.ts'
-import { creditsLeft } from '../../policy/credits.ts'
-import type { Account, Payer } from '../../policy/credits.ts'
+import type { Payer } from '../../policy/credits.ts'
 import type { CreditsState } from '../../state/credits-state.ts'
 import type { TenantsState } from '../../state/tenants-state.ts'
 import type { Caller, Handlers } from '../handlers.ts'
+import { accountRow } from '../rows/access.ts'
 import { checkRevision } from './keys.ts'
 import { tenantNamed } from './tenants.ts'
 
@@ -92,16 +92,6 @@ async function change(
 function rowOf(deps: CreditsHandlerDeps, { tenant: name, account }: Payer): CreditRow {
   const tenant = tenantNamed(deps.tenants(), name)
   const limit = account === undefined ? tenant.credits : tenant.actor_credits
-  const state: Account = deps.credits.state({ tenant: name, account })
-  const left = creditsLeft(state, limit)
-  return {
-    tenant: name,
-    actor: account ?? null,
-    limit,
-    granted: state.granted,
-    used: state.used,
-    reserved: state.reserved,
-    left: left ?? null,
-    resets_at: new Date(state.windowStart + tenant.credit_window).toISOString(),
-  }
+  const state = deps.credits.state({ tenant: name, account })
+  return { tenant: name, actor: account ?? null, limit, ...accountRow(state, tenant, limit) }
 }

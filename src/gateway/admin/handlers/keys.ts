@@ -12,8 +12,8 @@ import type { EventRing } from '../../observe/event-ring.ts'
 import { TooManyKeys } from '../../state/keys-state.ts'
 import type { KeyDraft, KeysState, StoredKey } from '../../state/keys-state.ts'
 import { plainTenant, sameName, tenantProblem } from '../../state/tenants-state.ts'
-import { keyRow } from '../tenant-board.ts'
 import type { Caller, Handlers } from '../handlers.ts'
+import { isoOrNull, keyRow } from '../rows/access.ts'
 
 export interface KeysHandlerDeps {
   clock: Clock
@@ -155,10 +155,6 @@ function trialOf({ actor, ...draft }: KeyDraft, verifier: string): StoredKey {
     created_by: actor,
     revoked_at: null,
   }
-}
-
-function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
 }
 
 export function checkRevision(revision: number, expected: number | undefined, by = ''): void {

@@ -34,7 +34,7 @@ export const Snapshot = z.object({
   requests: z.array(RequestRow),
   /** Absent, like the tenants, where the gateway is older than they are. */
   access: AccessSection.optional(),
-  /** Those of the config first. */
+  /** Sorted by name. */
   tenants: z.array(TenantLine).optional(),
   /** Newest last, at most 200. */
   events: z.array(EventRow),
