@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts'
 import type { RequestRecord } from '../observe/request-record.ts'
 import { parseModelName } from '../policy/model-name.ts'
 import { HourCounts } from './hour-counts.ts'
+import { MinuteSums, WINDOW_S } from './minute-sums.ts'
 import type { Demand, RequestBoard, TrackedRequest, TrafficRates } from './sources.ts'
 
 /** A request that is being handled, as the proxy knows it. */
@@ -39,26 +40,20 @@ const RECENT_MS = 60_000
 /** Ended requests that can still be looked up. */
 const ENDED_KEPT = 1_000
 
-interface Second {
-  at: number
-  requests: number
-  tokens: number
-  errors: number
-}
-
 export class RequestBook implements RequestBoard, Demand {
   readonly #clock: Clock
   readonly #active: ActiveList
   readonly #decisionsOf: (id: string) => readonly Decision[]
   readonly #models: HourCounts
+  readonly #minute: MinuteSums
   /** Rows are made when somebody looks, not for each request that ends. */
   #ended: { record: RequestRecord; at: number }[] = []
-  #seconds: Second[] = []
 
   /** `decisionsOf` is the scheduler's memory, which is bounded. */
   constructor(clock: Clock, active: ActiveList, decisionsOf: (id: string) => readonly Decision[]) {
     this.#clock = clock
     this.#models = new HourCounts(clock)
+    this.#minute = new MinuteSums(clock)
     this.#active = active
     this.#decisionsOf = decisionsOf
   }
@@ -67,7 +62,8 @@ export class RequestBook implements RequestBoard, Demand {
   done(record: RequestRecord): void {
     this.#ended.push({ record, at: this.#clock.mono() })
     if (this.#ended.length >= 2 * ENDED_KEPT) this.#ended = this.#ended.slice(-ENDED_KEPT)
-    this.#countSecond(record)
+    const { outputTokens: tokens, outcome } = record
+    this.#minute.add({ tokens, failed: outcome === 'failed' || outcome === 'broken' })
     if (record.model !== '') this.#models.add(record.model)
   }
 
@@ -97,19 +93,11 @@ export class RequestBook implements RequestBoard, Demand {
   }
 
   traffic(): TrafficRates {
-    const since = Math.floor((this.#clock.mono() - RECENT_MS) / 1000)
-    this.#seconds = this.#seconds.filter(({ at }) => at > since)
-    const sum = { requests: 0, tokens: 0, errors: 0 }
-    for (const { requests, tokens, errors } of this.#seconds) {
-      sum.requests += requests
-      sum.tokens += tokens
-      sum.errors += errors
-    }
-    const seconds = RECENT_MS / 1000
+    const { requests, tokens, errors } = this.#minute.sums()
     return {
-      requestsPerS: sum.requests / seconds,
-      outputTokensPerS: sum.tokens / seconds,
-      errorRatio: sum.requests === 0 ? undefined : sum.errors / sum.requests,
+      requestsPerS: requests / WINDOW_S,
+      outputTokensPerS: tokens / WINDOW_S,
+      errorRatio: requests === 0 ? undefined : errors / requests,
     }
   }
 
@@ -173,19 +161,6 @@ export class RequestBook implements RequestBoard, Demand {
   #entered(mono: number): { enteredMono: number; enteredWall: number } {
     const wall = this.#clock.now() - (this.#clock.mono() - mono)
     return { enteredMono: mono, enteredWall: Math.round(wall / 1000) * 1000 }
-  }
-
-  #countSecond({ outputTokens, outcome }: RequestRecord): void {
-    const at = Math.floor(this.#clock.mono() / 1000)
-    let second = this.#seconds.at(-1)
-    if (second?.at !== at) {
-      second = { at, requests: 0, tokens: 0, errors: 0 }
-      this.#seconds.push(second)
-      if (this.#seconds.length > RECENT_MS / 1000) this.#seconds.shift()
-    }
-    second.requests += 1
-    second.tokens += outputTokens
-    if (outcome === 'failed' || outcome === 'broken') second.errors += 1
   }
 }
 

@@ -4,18 +4,14 @@
 import type { Clock } from '../clock.ts'
 import type { RequestRecord } from '../observe/request-record.ts'
 import { HourCounts } from './hour-counts.ts'
+import { MinuteSums } from './minute-sums.ts'
+import type { Sums } from './minute-sums.ts'
 import type { ActiveView } from './request-board.ts'
 
 export interface Load {
   /** On a worker. */
   active: number
   queued: number
-}
-
-export interface MinuteRates {
-  requests: number
-  /** In plus out. */
-  tokens: number
 }
 
 export interface ActorUse extends Load {
@@ -25,13 +21,8 @@ export interface ActorUse extends Load {
   lastWall: number | undefined
 }
 
-const WINDOW_S = 60
 /** Actors are named by clients; who was seen longest ago is forgotten first. */
 const ACTORS_REMEMBERED = 10_000
-
-interface Second extends MinuteRates {
-  at: number
-}
 
 type Ended = Pick<RequestRecord, 'tenant' | 'actor' | 'promptTokens' | 'outputTokens'>
 
@@ -39,7 +30,7 @@ export class TenantBook {
   readonly #clock: Clock
   readonly #active: { list(): readonly ActiveView[] }
   readonly #hour: HourCounts
-  readonly #seconds = new Map<string, Second[]>()
+  readonly #minutes = new Map<string, MinuteSums>()
   readonly #lastWall = new Map<string, number>()
 
   constructor(clock: Clock, active: { list(): readonly ActiveView[] }) {
@@ -50,7 +41,9 @@ export class TenantBook {
 
   /** A request is over: a sink for the observer. */
   done({ tenant, actor, promptTokens, outputTokens }: Ended): void {
-    this.#countSecond(tenant, promptTokens + outputTokens)
+    const minute = this.#minutes.get(tenant) ?? new MinuteSums(this.#clock)
+    this.#minutes.set(tenant, minute)
+    minute.add({ tokens: promptTokens + outputTokens })
     if (actor === '') return // it was refused before anybody knew whose it was
     const key = keyOf(tenant, actor)
     this.#hour.add(key)
@@ -66,20 +59,11 @@ export class TenantBook {
     return loadsBy(this.#active.list(), ({ tenant }) => tenant)
   }
 
-  /** Of requests that ended in the last minute. */
-  lastMinute(tenant: string): MinuteRates {
-    const since = this.#second() - WINDOW_S
-    const rates = { requests: 0, tokens: 0 }
-    const seconds = this.#seconds.get(tenant)
-    if (seconds === undefined) return rates
-    const kept = seconds.filter(({ at }) => at > since)
-    if (kept.length === 0) this.#seconds.delete(tenant)
-    else if (kept.length < seconds.length) this.#seconds.set(tenant, kept)
-    for (const { requests, tokens } of kept) {
-      rates.requests += requests
-      rates.tokens += tokens
-    }
-    return rates
+  /** Of requests that ended in the last minute; tokens are in plus out. */
+  lastMinute(tenant: string): Pick<Sums, 'requests' | 'tokens'> {
+    const sums = this.#minutes.get(tenant)?.sums() ?? { requests: 0, tokens: 0 }
+    if (sums.requests === 0) this.#minutes.delete(tenant)
+    return sums
   }
 
   /** Those that run, wait, or ended something lately, in no order. */
@@ -97,24 +81,6 @@ export class TenantBook {
       requestsLastHour: hour.get(keyOf(tenant, actor)) ?? 0,
       lastWall: this.#lastWall.get(keyOf(tenant, actor)),
     }))
-  }
-
-  #countSecond(tenant: string, tokens: number): void {
-    const at = this.#second()
-    const seconds = this.#seconds.get(tenant) ?? []
-    this.#seconds.set(tenant, seconds)
-    let second = seconds.at(-1)
-    if (second?.at !== at) {
-      second = { at, requests: 0, tokens: 0 }
-      seconds.push(second)
-      if (seconds.length > WINDOW_S) seconds.shift()
-    }
-    second.requests += 1
-    second.tokens += tokens
-  }
-
-  #second(): number {
-    return Math.floor(this.#clock.mono() / 1000)
   }
 }
 
