@@ -53,6 +53,7 @@ export interface ConsoleParts {
 
 /** A message that is no error goes away by itself. */
 const MESSAGE_MS = 8_000
+const NOTHING_ACKED = { placement: 0, workers: 0, tenants: 0, keys: 0 }
 
 export class Console {
   readonly store: ConsoleStore
@@ -65,7 +66,7 @@ export class Console {
   readonly env: ConsoleParts['env']
   readonly #zone: number
   /** Revisions that our own edits made, which the picture may not show yet. */
-  readonly acked = { placement: 0, workers: 0, tenants: 0, keys: 0 }
+  readonly acked = { ...NOTHING_ACKED }
   /** Edits made from here, for the line that is printed at the end. */
   edits = 0
   #queue: Promise<void> = Promise.resolve()
@@ -106,6 +107,11 @@ export class Console {
   /** The view with a picture of the fleet; undefined before the first one came. */
   fleet(): FleetView | undefined {
     return fleetView(this.view())
+  }
+
+  /** The picture shows all that was done from here: after a restore its revisions are lower. */
+  forgetAcked(): void {
+    Object.assign(this.acked, NOTHING_ACKED)
   }
 
   update(change: Partial<UiState>): void {

@@ -63,6 +63,6 @@ function placeOf(key: string, caret: number, end: number): number | undefined {
 
 /** Letters that join to one, as a mark that is typed after its letter, leave the caret behind them. */
 function lineOf(letters: readonly string[], caret: number): EditedLine {
-  const text = letters.join('')
-  return { text, caret: Math.max(0, Math.min(letters.length, caret)) }
+  const before = letters.slice(0, Math.max(0, caret)).join('')
+  return { text: letters.join(''), caret: [...graphemesOf(before)].length }
 }

@@ -33,6 +33,7 @@ export function startPulse(console: Console, { tellLink }: PulseOptions): () => 
     if (lost !== undefined && now.feed.link.kind === 'live' && hasNews) {
       const { since, snapshot } = lost
       lost = undefined
+      console.forgetAcked()
       sayReturn(console, store.clock.mono() - since, snapshot.placement.revision)
     }
   })

@@ -32,11 +32,14 @@ export function tenantHandlers(fleet: Fleet): Partial<Handlers> {
     'credits.grant': ({ tenant, actor, tokens, take_back, if_revision }) => {
       check(fleet, 'tenants_revision', if_revision)
       const more = take_back === true ? -tokens : tokens
-      return account(fleet, { tenant, actor }, (before) => ({
-        ...before,
-        granted: before.granted + more,
-        left: before.left === null ? null : before.left + more,
-      }))
+      return account(fleet, { tenant, actor }, (before) => {
+        if (before.granted + more < 0) {
+          const message = `only ${before.granted} tokens were granted in this window`
+          throw new AdminError({ code: 'invalid_input', message })
+        }
+        const left = before.left === null ? null : before.left + more
+        return { ...before, granted: before.granted + more, left }
+      })
     },
     'credits.reset': ({ tenant, actor, if_revision }) => {
       check(fleet, 'tenants_revision', if_revision)

@@ -92,6 +92,15 @@ test('text is typed and pasted at the caret; a choice goes round; the focus too'
   assert.equal(moveFocus(form(0, 0), -1).focus, 4)
 })
 
+// The caret stood behind a letter that there was no more, and the next Backspace did nothing.
+test('a mark that is typed after its letter joins it, and one Backspace takes both', () => {
+  const marked = typed(form(0, 0), '\u0301')
+  assert.equal(textOf(marked, 'name'), 'añ模\u0301')
+  assert.equal(textOf(typed(marked, 'backspace'), 'name'), 'añ')
+  const within = typed(form(0, 0), 'home', 'right', '\u0301', 'x')
+  assert.equal(textOf(within, 'name'), 'a\u0301xñ模')
+})
+
 const SIZES = [60, 80, 120].flatMap((columns) => [6, 8, 20].map((rows) => ({ columns, rows })))
 
 test('every row of a dialog is as wide as the others, and no higher than its room', () => {

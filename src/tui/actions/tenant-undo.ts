@@ -1,6 +1,7 @@
 // Taking back what this console did to tenants, the newest first. What somebody else has changed
 // since is left alone.
 
+import { AdminError } from '../../gateway/contract/faults.ts'
 import type { Console } from '../console.ts'
 import { sayBusy, sayFailure } from '../operate.ts'
 import { tokens } from '../present/units.ts'
@@ -20,11 +21,19 @@ export function undoTenant(console: Console): void {
         last.kind === 'set' ? await undoSet(console, last) : await undoGrant(console, last)
       if (done !== undefined) console.say('done', done)
     } catch (error) {
+      if (isOutOfReach(error)) forget(console, last)
       sayFailure(console, error)
     } finally {
       cancel()
     }
   })
+}
+
+/** Its window is over, or its tenant is gone: it must not stand before the older ones for ever. */
+function isOutOfReach(error: unknown): boolean {
+  return (
+    error instanceof AdminError && (error.code === 'invalid_input' || error.code === 'not_found')
+  )
 }
 
 type SetUndo = Extract<TenantUndo, { kind: 'set' }>

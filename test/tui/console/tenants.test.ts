@@ -1,6 +1,9 @@
 // The tenants screen under real keys.
 
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { test } from 'node:test'
 import type { CommandRunner } from '../../../src/tui/console.ts'
 import { type FakeGateway, startFakeGateway } from '../../support/fake-gateway.ts'
@@ -239,6 +242,57 @@ test('undo leaves alone what somebody has changed since', async () => {
   assert.equal(gateway.changes().length, 1)
   await console.type('u')
   await console.see(/you have changed no tenant yet/)
+})
+
+// The window of the grant was over: the same refusal came for ever, and nothing older could be undone.
+test('a grant that can no more be taken back does not stand before what was done earlier', async () => {
+  await using gateway = await startFakeGateway()
+  await using console = await openAt(gateway, 'research')
+  await console.type('\r')
+  await console.see(/policy of research/)
+  await readable()
+  await console.type('5', '\u0013')
+  await console.see(/set weight of research/)
+  await console.type('C')
+  console.send('500k\r')
+  await console.see(/granted research 500k/)
+  gateway.set((before) => ({
+    ...before,
+    tenants: before.tenants?.map((row) => ({ ...row, account: { ...row.account, granted: 0 } })),
+  }))
+  await console.type('u')
+  await console.see(/only 0 tokens were granted in this window/)
+  await console.type('u')
+  await console.see(/took back weight of research/)
+})
+
+// A restore brings lower revisions back: every change was refused as one that somebody had outrun.
+test('a gateway that comes back with an older state can be changed again', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'ogw-tui-'))
+  const socket = path.join(folder, 'admin.sock')
+  const gateway = await startFakeGateway({ socket })
+  const { snapshot } = gateway
+  await using console = await openAt(gateway, 'research')
+  const setWeight = async (weight: string): Promise<void> => {
+    await console.type('\r')
+    await console.see(/policy of research/)
+    await readable()
+    await console.type('\u0015', weight, '\u0013')
+    await console.see(/set weight of research/)
+  }
+  await setWeight('5')
+  await gateway[Symbol.asyncDispose]()
+  await console.see(/disconnected/)
+
+  const access = { tenants_revision: 3, keys_revision: 1 }
+  await using next = await startFakeGateway({ socket, snapshot: { ...snapshot, access } })
+  await console.see(/the gateway is back after/)
+  await setWeight('4')
+  assert.deepEqual(
+    next.changes().map(({ input }) => input),
+    [{ tenant: 'research', weight: 4, if_revision: 3 }],
+  )
+  rmSync(folder, { recursive: true, force: true })
 })
 
 test('Esc leaves a dialog, and a key that came too early does not send it', async () => {
