@@ -5,6 +5,7 @@
 import type { AuditEntry, StateFile } from '../gateway/contract/schema/gateway.ts'
 import type { PlacementRules } from '../gateway/contract/schema/common.ts'
 import type { OutputOf } from '../gateway/contract/schema.ts'
+import type { TenantField } from '../gateway/contract/tenant-fields.ts'
 import type { FormOverlay } from './form.ts'
 import type { Line } from './theme.ts'
 
@@ -151,26 +152,14 @@ export type TenantUndo =
       tenant: string
       /** Fields as they were, and those that were as in the config. */
       restore: TenantEdit
-      unset: readonly (keyof TenantEdit)[]
+      unset: readonly TenantField[]
       /** As the change left them: whoever changed them since is not overruled. */
       after: TenantEdit
     }
   | { kind: 'grant'; tenant: string; actor: string | undefined; tokens: number }
 
 /** Settings of a tenant that can be changed. */
-export type TenantEdit = Partial<
-  Pick<
-    OutputOf<'tenants.show'>,
-    | 'weight'
-    | 'max_in_flight'
-    | 'credits'
-    | 'actor_credits'
-    | 'credit_window'
-    | 'allowed_models'
-    | 'denied_models'
-    | 'priority'
-  >
->
+export type TenantEdit = Partial<Pick<OutputOf<'tenants.show'>, TenantField>>
 
 export interface TenantsUi {
   /** The list that the cursor keys move in. */

@@ -1,21 +1,12 @@
 // `ogw tenants`: who shares the fleet, and with which limits.
 
 import { Command, Option } from 'commander'
+import { TENANT_FIELDS } from '../../gateway/contract/tenant-fields.ts'
+import type { TenantField } from '../../gateway/contract/tenant-fields.ts'
 import { presentTenant, presentTenants } from '../../tui/present/access.ts'
 import type { CliContext } from '../context.ts'
 import { addExamples, collect, wholeNumber } from '../options.ts'
 import { renderFacts } from '../table.ts'
-
-const FIELDS = [
-  'weight',
-  'max_in_flight',
-  'credits',
-  'actor_credits',
-  'credit_window',
-  'allowed_models',
-  'denied_models',
-  'priority',
-] as const
 
 interface SetFlags {
   weight?: number
@@ -26,7 +17,7 @@ interface SetFlags {
   models?: string[]
   denyModels?: string[]
   priority?: 'interactive' | 'background'
-  unset?: (typeof FIELDS)[number][]
+  unset?: TenantField[]
   dryRun?: boolean
 }
 
@@ -73,7 +64,9 @@ function setCommand(context: CliContext): Command {
     .addOption(
       new Option('--priority <class>', 'of its requests').choices(['interactive', 'background']),
     )
-    .addOption(new Option('--unset <field...>', 'what the config says holds again').choices(FIELDS))
+    .addOption(
+      new Option('--unset <field...>', 'what the config says holds again').choices(TENANT_FIELDS),
+    )
     .option('-n, --dry-run', 'say what would change and change nothing')
     .action(async (tenant: string, flags: SetFlags) => {
       const row = await context.admin().call('tenants.set', { tenant, ...fieldsOf(flags) })

@@ -3,6 +3,7 @@
 
 import { AdminError } from '../../gateway/contract/faults.ts'
 import type { OutputOf } from '../../gateway/contract/schema.ts'
+import type { TenantField } from '../../gateway/contract/tenant-fields.ts'
 import type { Console } from '../console.ts'
 import {
   type FormField,
@@ -116,7 +117,7 @@ async function apply(console: Console, { form, draft, edit }: Applying): Promise
 /** One change; a newer revision is remembered, because the picture may be older than the answer. */
 export async function setTenant(
   console: Console,
-  input: TenantEdit & { tenant: string; unset?: (keyof TenantEdit)[] },
+  input: TenantEdit & { tenant: string; unset?: TenantField[] },
   revision: number,
 ): Promise<Tenant> {
   const row = await console.admin.call('tenants.set', { ...input, if_revision: revision })
@@ -128,7 +129,7 @@ function rememberSet(
   console: Console,
   { before, edit, row }: { before: Tenant; edit: TenantEdit; row: Tenant },
 ): void {
-  const fields = Object.keys(edit) as (keyof TenantEdit)[]
+  const fields = Object.keys(edit) as TenantField[]
   const wasSet = (field: string): boolean => before.set_at_run_time.includes(field)
   console.updateTenants({
     undo: [
@@ -144,7 +145,7 @@ function rememberSet(
   })
 }
 
-function pick(of: Tenant, fields: readonly (keyof TenantEdit)[]): TenantEdit {
+function pick(of: Tenant, fields: readonly TenantField[]): TenantEdit {
   return Object.fromEntries(fields.map((field) => [field, of[field]]))
 }
 
@@ -277,7 +278,7 @@ export function patternsIn(text: string): string[] {
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((one, index) => one === b[index])
 
-const FLAGS: Readonly<Record<keyof TenantEdit, string>> = {
+const FLAGS: Readonly<Record<TenantField, string>> = {
   weight: '--weight',
   max_in_flight: '--max-in-flight',
   priority: '--priority',
@@ -290,7 +291,7 @@ const FLAGS: Readonly<Record<keyof TenantEdit, string>> = {
 
 /** Undefined where no command says it: an empty list is not written on a command line. */
 function twinOf(tenant: string, edit: TenantEdit): string | undefined {
-  const fields = Object.entries(edit) as [keyof TenantEdit, string | number | string[]][]
+  const fields = Object.entries(edit) as [TenantField, string | number | string[]][]
   const words = fields.map(([field, value]) => {
     const values = Array.isArray(value) ? value : [String(value)]
     return values.map((one) => `${FLAGS[field]} ${quoted(one)}`).join(' ')

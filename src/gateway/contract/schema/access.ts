@@ -2,6 +2,7 @@
 // to keys.create and nowhere else.
 
 import { z } from 'zod'
+import { TENANT_FIELDS } from '../tenant-fields.ts'
 import { changeOf, Nothing, WallTime } from './common.ts'
 
 export const TenantName = z.string().min(1).max(63)
@@ -36,18 +37,6 @@ const KeyFields = {
     .optional()
     .describe('Believe the user headers of Open WebUI on requests with this key.'),
 }
-
-/** Settings of a tenant that can be set at run time. */
-const TenantField = z.enum([
-  'weight',
-  'max_in_flight',
-  'credits',
-  'actor_credits',
-  'credit_window',
-  'allowed_models',
-  'denied_models',
-  'priority',
-])
 
 export const TenantRow = z.object({
   name: z.string(),
@@ -158,7 +147,10 @@ export const accessShapes = {
       allowed_models: Patterns.optional(),
       denied_models: Patterns.optional(),
       priority: z.enum(['interactive', 'background']).optional(),
-      unset: z.array(TenantField).optional().describe('Fields that hold as in the config again.'),
+      unset: z
+        .array(z.enum(TENANT_FIELDS))
+        .optional()
+        .describe('Fields that hold as in the config again.'),
     }),
     output: TenantRow,
   },
