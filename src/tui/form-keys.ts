@@ -4,9 +4,7 @@
 import type { Console } from './console.ts'
 import { cancelAt, type FormOverlay, moveFocus, pasteField, pressField, submitAt } from './form.ts'
 import { firstLineOf } from './prompt.ts'
-
-/** A key that was typed before the dialog could be read must not send it. */
-const TYPE_AHEAD_MS = 300
+import { isTypedAhead } from './type-ahead.ts'
 
 export function pressInForm(console: Console, form: FormOverlay, key: string): void {
   if (key === 'esc' || key === 'C-c') {
@@ -46,7 +44,7 @@ function pressButton(console: Console, form: FormOverlay, key: string): void {
 }
 
 function submit(console: Console, form: FormOverlay): void {
-  if (console.store.clock.mono() - form.openedMono >= TYPE_AHEAD_MS) form.onSubmit(form)
+  if (!isTypedAhead(console, form)) form.onSubmit(form)
 }
 
 /** Pasted text is typed into the field that has the focus. */

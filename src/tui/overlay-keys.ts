@@ -2,14 +2,12 @@
 
 import type { Console } from './console.ts'
 import { keyContextOf } from './context.ts'
-import { typedBy } from './input.ts'
 import { copyText } from './copy.ts'
 import { pressInForm } from './form-keys.ts'
+import { typedBy } from './input.ts'
 import { helpLines } from './screens/help.ts'
 import type { ConfirmOverlay, Overlay, SecretOverlay } from './state.ts'
-
-/** A key that was typed before the question could be read must not answer it. */
-const TYPE_AHEAD_MS = 300
+import { isTypedAhead } from './type-ahead.ts'
 
 export function pressInOverlay(console: Console, overlay: Overlay, key: string): void {
   switch (overlay.kind) {
@@ -38,7 +36,7 @@ function pressInSecret(console: Console, overlay: SecretOverlay, key: string): v
   if (key === 'y') {
     copyText(console, overlay.secret)
     console.say('done', 'copied, through the terminal')
-  } else if (key === 'esc' && console.store.clock.mono() - overlay.openedMono >= TYPE_AHEAD_MS) {
+  } else if (key === 'esc' && !isTypedAhead(console, overlay)) {
     console.close()
   }
 }
@@ -52,8 +50,7 @@ function pressInConfirm(console: Console, overlay: ConfirmOverlay, key: string):
     console.replace({ ...overlay, focus: overlay.focus === 'cancel' ? 'yes' : 'cancel' })
     return
   }
-  const early = console.store.clock.mono() - overlay.openedMono < TYPE_AHEAD_MS
-  if (early) return
+  if (isTypedAhead(console, overlay)) return
   if (key === 'y' || (key === 'enter' && overlay.focus === 'yes')) {
     console.close()
     overlay.onYes()

@@ -1,8 +1,10 @@
 // Opening a dialog with fields, and what becomes of it when its answer comes: it may have been left
 // meanwhile, and then nothing is drawn over what is open now.
 
+import { AdminError } from '../../gateway/contract/faults.ts'
 import type { Console } from '../console.ts'
 import type { FormField, FormOverlay } from '../form.ts'
+import { sayFailure } from '../operate.ts'
 import { sanitise } from '../present/text.ts'
 import { lineOf } from '../theme.ts'
 
@@ -35,6 +37,21 @@ export function sayInForm(
 ): void {
   const open = openNow(console, form)
   if (open !== undefined) console.replace({ ...open, busy: false, ...change })
+}
+
+/** In the dialog while it is open, so that what was typed is not lost. */
+export function sayFailureInForm(console: Console, form: FormOverlay, error: unknown): void {
+  if (!(error instanceof AdminError) || openNow(console, form) === undefined) {
+    sayFailure(console, error)
+    return
+  }
+  const problem =
+    error.code === 'conflict' ? conflictInForm(error) : `${error.message}. Nothing was changed`
+  sayInForm(console, form, { problem })
+}
+
+export function conflictInForm({ message }: AdminError): string {
+  return `not applied: ${message}. Ctrl-S again if it is still meant`
 }
 
 export function markSent(console: Console, form: FormOverlay): void {

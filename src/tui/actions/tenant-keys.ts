@@ -3,17 +3,15 @@
 
 import type { KeyUse } from '../../gateway/contract/schema/tenants.ts'
 import { AdminError } from '../../gateway/contract/faults.ts'
-import type { OutputOf } from '../../gateway/contract/schema.ts'
 import type { Console } from '../console.ts'
 import { type FormOverlay, textField, textOf } from '../form.ts'
-import { sayFailure } from '../operate.ts'
 import { presentKeys } from '../present/access.ts'
 import { cell } from '../present/cell.ts'
 import { sanitise } from '../present/text.ts'
 import { age } from '../present/units.ts'
 import { keyUnderCursor, tenantUnderCursor, useOf } from '../screens/tenant-items.ts'
 import { lineOf } from '../theme.ts'
-import { closeForm, markSent, openForm, openNow, sayInForm } from './forms.ts'
+import { closeForm, markSent, openForm, openNow, sayFailureInForm, sayInForm } from './forms.ts'
 import { openMenu } from './models.ts'
 import { quoted } from './placement.ts'
 import { factLines } from './say.ts'
@@ -162,25 +160,17 @@ async function revoke(console: Console, form: FormOverlay, id: string): Promise<
   }
 }
 
-/** In the dialog while it is open, so that what was typed is not lost. */
+/** A conflict tells the newest revision, on which Ctrl-S sends it again. */
 function tell(console: Console, form: FormOverlay, error: unknown): void {
-  const isOpen = openNow(console, form) !== undefined
-  if (!(error instanceof AdminError) || !isOpen) {
-    sayFailure(console, error)
-    return
+  const isConflict = error instanceof AdminError && error.code === 'conflict'
+  if (isConflict && openNow(console, form) !== undefined) {
+    const { revision } = error.details
+    if (typeof revision === 'number') console.acked.keys = Math.max(console.acked.keys, revision)
   }
-  if (error.code !== 'conflict') {
-    sayInForm(console, form, { problem: `${error.message}. Nothing was changed` })
-    return
-  }
-  const { revision } = error.details
-  if (typeof revision === 'number') console.acked.keys = Math.max(console.acked.keys, revision)
-  sayInForm(console, form, {
-    problem: `not applied: ${error.message}. Ctrl-S again if it is still meant`,
-  })
+  sayFailureInForm(console, form, error)
 }
 
-export function showKey(console: Console, key: OutputOf<'tenants.use'>['keys'][number]): void {
+export function showKey(console: Console, key: KeyUse): void {
   const { wall } = console.view()
   const { columns, rows } = presentKeys([key], wall)
   const facts = columns.map(

@@ -18,7 +18,15 @@ import { presentTenant } from '../present/access.ts'
 import { sanitise } from '../present/text.ts'
 import { tenantUnderCursor } from '../screens/tenant-items.ts'
 import type { TenantEdit } from '../state.ts'
-import { closeForm, markSent, openForm, openNow, sayInForm } from './forms.ts'
+import {
+  closeForm,
+  conflictInForm,
+  markSent,
+  openForm,
+  openNow,
+  sayFailureInForm,
+  sayInForm,
+} from './forms.ts'
 import { quoted } from './placement.ts'
 import { factLines } from './say.ts'
 
@@ -107,10 +115,9 @@ async function apply(console: Console, { form, draft, edit }: Applying): Promise
     const command = twin === undefined ? '' : ` · $ ogw ${twin}`
     console.say('done', `set ${what} of ${before.name} · u undo${command}`)
   } catch (error) {
-    if (!(error instanceof AdminError)) throw error
-    if (error.code === 'conflict') await rebase(console, { form, draft }, error)
-    else if (openNow(console, form) === undefined) sayFailure(console, error)
-    else sayInForm(console, form, { problem: `${error.message}. Nothing was changed` })
+    const isConflict = error instanceof AdminError && error.code === 'conflict'
+    if (isConflict) await rebase(console, { form, draft }, error)
+    else sayFailureInForm(console, form, error)
   }
 }
 
@@ -162,7 +169,6 @@ async function rebase(
   const known = typeof revision === 'number' ? revision : 0
   draft.revision = Math.max(known, tenantsRevision(console))
   console.acked.tenants = Math.max(console.acked.tenants, known)
-  const problem = `not applied: ${conflict.message}. Ctrl-S again if it is still meant`
   const old = fieldsOf(draft.before)
   draft.before = await console.admin
     .call('tenants.show', { tenant: draft.before.name })
@@ -176,7 +182,7 @@ async function rebase(
   const fields = open.fields.map((field, index) =>
     sameValue(field, old[index]) ? (fresh[index] ?? field) : field,
   )
-  sayInForm(console, form, { problem, fields })
+  sayInForm(console, form, { problem: conflictInForm(conflict), fields })
 }
 
 function sameValue(a: FormField, b: FormField | undefined): boolean {

@@ -5,7 +5,7 @@ import { scrollTop } from '../cursor.ts'
 import { cancelAt, type FormField, type FormOverlay, submitAt } from '../form.ts'
 import type { EditedLine } from '../line-edit.ts'
 import { infinity } from '../present/tenants.ts'
-import { fit, graphemesOf, sanitise, width, wrapWords } from '../present/text.ts'
+import { fit, graphemesOf, sanitise, truncateEnd, width, wrapWords } from '../present/text.ts'
 import { fitLine, type Line, lineOf, type Span, span } from '../theme.ts'
 
 export interface FormArea {
@@ -86,7 +86,7 @@ function valueSpans(field: FormField, look: FieldLook): Span[] {
 
 /** The caret is drawn, because the terminal's own cursor is hidden. A long text shows where it is. */
 function typedSpans({ text, caret }: EditedLine, { cells, focused }: FieldLook): Span[] {
-  if (!focused) return [span(fitStart(sanitise(text), cells))]
+  if (!focused) return [span(truncateEnd(sanitise(text), cells))]
   const letters = [...graphemesOf(text)].map(sanitise)
   let before = letters.slice(0, caret).join('')
   let dropped = 0
@@ -96,10 +96,6 @@ function typedSpans({ text, caret }: EditedLine, { cells, focused }: FieldLook):
   }
   const at = letters[caret] ?? ' '
   return [span(before), span(at, 'cursor'), span(letters.slice(caret + 1).join(''))]
-}
-
-function fitStart(text: string, cells: number): string {
-  return width(text) <= cells ? text : fit(text, cells)
 }
 
 function buttonsLine(form: FormOverlay): Line {

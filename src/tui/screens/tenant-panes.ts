@@ -22,7 +22,7 @@ export function panesLines(
 ): readonly Line[] {
   if (tenant === undefined) return fillRows([], rows)
   const { columns } = view.layout
-  if (columns < BOTH_FROM_COLUMNS) {
+  if (!showsBoth(view)) {
     const { pane } = view.ui.tenants
     return paneLines(view, { pane, tenant, columns, rows })
   }
@@ -36,7 +36,7 @@ export function panesLines(
   ])
 }
 
-export function showsBoth({ layout }: FleetView): boolean {
+function showsBoth({ layout }: FleetView): boolean {
   return layout.columns >= BOTH_FROM_COLUMNS
 }
 
