@@ -12,6 +12,7 @@ export interface LeaseFacts {
   decision: Decision
   /** Called at most once each, and never after the end. */
   onBegun(): void
+  /** With 0 at the end, where nobody has said what was used. */
   onUsed(tokens: number): void
   onEnd(): void
 }
@@ -35,6 +36,7 @@ export function leaseOf({ onBegun, onUsed, onEnd, ...facts }: LeaseFacts): Lease
     },
     [Symbol.dispose]() {
       if (ended) return
+      this.used(0)
       ended = true
       onEnd()
     },

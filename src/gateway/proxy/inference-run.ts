@@ -125,7 +125,6 @@ export class InferenceRun {
     const { worker } = lease
     if (!lease.loadFirst || this.#loadedFirst.has(worker)) return false
     this.#loadedFirst.add(worker)
-    lease.used(0)
     const modelKey = request.name.key
     const embedding = request.facts.needs.includes('embedding')
     const load = sharedLoad(deps, { lease, active, request })

@@ -65,7 +65,6 @@ export class ModelKnowledge {
     } finally {
       this.#waiting.delete(modelKey)
     }
-    this.#nextLook.set(modelKey, this.#deps.clock.mono() + LOOK_EVERY_MS)
     for (const worker of this.#deps.workers()) {
       const digest = askable(worker, modelKey)
       if (digest !== undefined) this.#note(worker, digest)

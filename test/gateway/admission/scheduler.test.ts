@@ -871,6 +871,7 @@ async function orderOf(rig: ReturnType<typeof schedulerRig>, asks: readonly Ask[
     order.push(one)
     clock.advance(10)
     assert.equal(scheduler.inFlight(lease.worker), 1)
+    lease.used(one.cost)
   })
   first[Symbol.dispose]()
   await Promise.all(done)

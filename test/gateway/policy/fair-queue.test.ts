@@ -139,6 +139,22 @@ test('a tenant that comes while another is charged too much is not behind for it
   assert.ok(Math.abs(old - fresh) <= 300, `${old} and ${fresh}`)
 })
 
+// The old one waits all the time, so that nothing but its own charges moves it.
+for (const level of ['tenant', 'actor'] as const) {
+  test(`a newcomer is not behind what a busy ${level} was charged too much`, () => {
+    const queue = new FairQueue<Job>()
+    const add = (name: string): void => {
+      const job = { place: place({ [level]: name }) }
+      queue.add(job, job.place)
+    }
+    for (let i = 0; i < 200; i += 1) add('old')
+    for (let i = 0; i < 500; i += 1) queue.charge(place({ [level]: 'old', cost: 300 }))(20)
+    for (let i = 0; i < 100; i += 1) add('new')
+    const { old = 0, new: fresh = 0 } = count(queue, 60, (job) => job.place[level])
+    assert.ok(Math.abs(old - fresh) <= 300, `${old} and ${fresh}`)
+  })
+}
+
 test('a tenant that was idle gets no credit for it', () => {
   const queue = queueOf(Array.from({ length: 100 }, () => place({ tenant: 'busy' })))
   count(queue, 50, () => '')

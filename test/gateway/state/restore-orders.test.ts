@@ -1,7 +1,16 @@
 // Restores that meet one another, a clock that was set back, a disk that is too small.
 
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
@@ -98,6 +107,71 @@ test('an interrupt at the last moment before the decision changes nothing', asyn
   await assert.rejects(restored, { name: 'AbortError' })
   assert.deepEqual(box.content(), before)
   assert.deepEqual(undos(), [])
+})
+
+// What was done since the backup was made stays in the record, also where the backup has no record.
+test('a backup without an audit log removes none', async () => {
+  box.fill(1)
+  rmSync(box.fileOf('audit_file'))
+  const without = (await box.backUp('without.zip')).file
+  box.fill(2)
+  const lines = readFileSync(box.fileOf('audit_file'), 'utf8')
+  await restoreFile(box.places, without)
+  const after = readFileSync(box.fileOf('audit_file'), 'utf8')
+  assert.ok(after.startsWith(lines))
+  assert.match(after, /backup\.restore/)
+})
+
+// Root begins a restore and is killed: the gateway has to read what is left to do.
+test('the journal can be read by the gateway, and stands after what it names', async () => {
+  const calls: string[] = []
+  let mode = 0
+  const disk = watchedDisk((call) => {
+    const journal = statSync(path.join(box.dir, JOURNAL_NAME), { throwIfNoEntry: false })
+    mode ||= journal?.mode ?? 0
+    calls.push(call)
+  })
+  await restoreFile(box.places, file, { withConfig: true, disk })
+  assert.equal(mode & 0o777, 0o644)
+  const before = calls.slice(0, calls.lastIndexOf('create'))
+  const count = (wanted: string): number => before.filter((call) => call === wanted).length
+  assert.ok(count('create') > 5)
+  assert.equal(count('syncFolder'), count('create'), 'a power cut leaves no journal of lost files')
+})
+
+// Whoever owns the folder could have root append to any file of the machine.
+test('the line about the restore is written through no link', async () => {
+  const precious = path.join(box.folder, 'passwd')
+  writeFileSync(precious, 'root\n')
+  const audit = box.fileOf('audit_file')
+  rmSync(audit)
+  symlinkSync(precious, audit)
+  const left: Journal = {
+    version: 1,
+    at: '2026-05-01T12:00:00Z',
+    actor: 'anna@cli',
+    backup: file,
+    undo: 'undo.zip',
+    steps: [],
+    audit: { file: audit, line: '{}\n' },
+  }
+  writeFileSync(path.join(box.dir, JOURNAL_NAME), JSON.stringify(left))
+  const finished = await finishRestore(box.dir)
+  assert.match(finished?.warnings.join() ?? '', /audit log .* does not tell of this restore/)
+  assert.equal(readFileSync(precious, 'utf8'), 'root\n')
+})
+
+test('an audit log that a restore makes belongs to the owner of the folder', async (t) => {
+  if (process.getuid?.() !== 0) {
+    t.skip('only root can give a file away')
+    return
+  }
+  rmSync(box.fileOf('audit_file'))
+  const without = (await box.backUp('without.zip')).file
+  chownSync(box.dir, 4321, 4321)
+  await restoreFile(box.places, without)
+  const { uid, gid, mode } = statSync(box.fileOf('audit_file'))
+  assert.deepEqual([uid, gid, mode & 0o777], [4321, 4321, 0o600])
 })
 
 test('half a backup that a killed restore left at another time goes with the next one', async () => {

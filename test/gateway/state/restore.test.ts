@@ -380,6 +380,7 @@ describe('a disk call that fails', () => {
       pid: process.pid,
       begin: 'another boot 1',
     }),
+    'of this very process where nobody says when that began': lockText({ pid: process.pid }),
     'that was never written to the end': '{"pid":',
     'that a power cut has emptied': '',
   }
