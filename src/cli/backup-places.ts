@@ -9,9 +9,10 @@ import { problemText } from '../gateway/config/problem.ts'
 import { writtenStorage } from '../gateway/config/written-storage.ts'
 import { AdminError } from '../gateway/contract/faults.ts'
 import { flushedBy } from '../gateway/contract/flushed.ts'
-import type { Flushed } from '../gateway/contract/flushed.ts'
+import type { Flushed } from '../gateway/contract/schema/gateway.ts'
 import { BackupError } from '../gateway/state/backup-error.ts'
 import type { Places } from '../gateway/state/backup-sources.ts'
+import { messageOf } from '../gateway/state/disk.ts'
 import { STATE_ROLES } from '../gateway/state/state-files.ts'
 import type { StatePlaces } from '../gateway/state/state-files.ts'
 import { isSameFolder, stateOwner } from '../gateway/state/state-owner.ts'
@@ -46,7 +47,7 @@ export async function placesOfRunning(context: CliContext): Promise<Places | und
     })
   }
   const paths = new Map(files.map((file) => [file.name, file.path]))
-  return { config: config ?? undefined, state: statePlaces(dir, (role) => paths.get(role)) }
+  return { config: config ?? undefined, state: statePlaces(dir, paths) }
 }
 
 /** As `ogw serve` finds them. `file` is from --config and need not exist where it is restored. */
@@ -79,16 +80,15 @@ function textOf(file: string | undefined): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new CliError('configInvalid', `cannot read the config ${file}: ${why}`, { cause })
+    throw new CliError('configInvalid', `cannot read the config ${file}: ${messageOf(cause)}`, {
+      cause,
+    })
   }
 }
 
-function statePlaces(
-  dir: string,
-  placeOf: (role: (typeof STATE_ROLES)[number]) => string | undefined,
-): StatePlaces {
-  const entries = STATE_ROLES.map((role) => [role, placeOf(role) ?? null] as const)
+/** `paths`: by role; a gateway names no file that is switched off. */
+function statePlaces(dir: string, paths: ReadonlyMap<string, string>): StatePlaces {
+  const entries = STATE_ROLES.map((role) => [role, paths.get(role) ?? null] as const)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one entry for each role
   return { dir, ...Object.fromEntries(entries) } as StatePlaces
 }
@@ -128,8 +128,7 @@ async function ownerAlive(
     const gone = error instanceof AdminError && error.code === 'not_running' && !isForbidden(error)
     if (gone && host === hostname()) return undefined
     const forbidden = error instanceof AdminError && isForbidden(error)
-    const text = error instanceof Error ? error.message : String(error)
-    const why = forbidden ? `this user may not ask it at ${socket}` : text
+    const why = forbidden ? `this user may not ask it at ${socket}` : messageOf(error)
     const unsure = gone ? `it ran on ${host}, where this machine cannot ask` : why
     return { who, host, unsure }
   }

@@ -16,12 +16,7 @@ export function crossChecks(parts: SoundParts, localHosts: ReadonlySet<string>):
   return {
     problems: [
       ...sameListener(parts),
-      ...parts.workers.flatMap((worker, index) =>
-        ownAddresses(parts, worker, localHosts).map(({ key, ...problem }) => ({
-          ...problem,
-          path: `workers[${index}].${key}`,
-        })),
-      ),
+      ...parts.workers.flatMap((worker, index) => ownAddresses(parts, worker, index, localHosts)),
       ...parts.workers.flatMap(doubledHeaders),
       ...doubledNames(
         'workers',
@@ -58,8 +53,9 @@ const isWildcard = (host: string): boolean => /^(?:0\.0\.0\.0|::|\[::\])$/.test(
 function ownAddresses(
   { listen, opsListen }: SoundParts,
   worker: SoundWorker,
+  index: number,
   localHosts: ReadonlySet<string>,
-) {
+): Problem[] {
   const listeners = [listen, opsListen].map((text) => readListenAddress(text ?? ''))
   return worker.addresses
     .filter(({ url }) => {
@@ -70,7 +66,7 @@ function ownAddresses(
       )
     })
     .map(({ key }) => ({
-      key,
+      path: `workers[${index}].${key}`,
       message: 'is the gateway’s own listener',
       suggestion: 'Ollama itself listens on port 11434',
     }))

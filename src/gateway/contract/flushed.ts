@@ -3,10 +3,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { AdminClient } from './client.ts'
-import type { OutputOf } from './schema.ts'
+import type { Flushed } from './schema/gateway.ts'
 import { socketTransport } from './transport.ts'
-
-export type Flushed = OutputOf<'storage.flush'>
 
 /** Undefined = it did not answer within `ms`. Rejects with AdminError, as where nobody listens. */
 export async function flushedBy(

@@ -5,6 +5,7 @@ import type { Clock, Timer } from '../clock.ts'
 import { flushedBy } from '../contract/flushed.ts'
 import type { Log } from '../observe/log.ts'
 import { StartError } from '../start-error.ts'
+import { messageOf } from '../state/disk.ts'
 import { claimState, isSameFolder, stateOwner } from '../state/state-owner.ts'
 import type { StateOwner } from '../state/state-owner.ts'
 
@@ -83,7 +84,7 @@ function claim(
       return undefined
     } catch (error) {
       timer = clock.after(SAY_AGAIN_MS, say)
-      return error instanceof Error ? error.message : String(error)
+      return messageOf(error)
     }
   }
   const problem = say()
