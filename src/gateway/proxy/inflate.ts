@@ -27,7 +27,7 @@ export function inflaterFor(
   encoding: string | undefined,
   events: InflaterEvents,
 ): Inflater | undefined {
-  const stream = encoding === undefined ? undefined : decompressor(encoding.trim().toLowerCase())
+  const stream = decompressorOf(encoding)?.()
   if (stream === undefined) return undefined
   stream.on('data', events.onData).once('end', events.onEnd).on('error', events.onError)
   return {
@@ -39,24 +39,20 @@ export function inflaterFor(
 
 /** True for the codings that an answer is freed of on its way. */
 export function isUndone(encoding: string | undefined): boolean {
-  return encoding !== undefined && UNDONE.has(encoding.trim().toLowerCase())
+  return decompressorOf(encoding) !== undefined
 }
 
-const UNDONE: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd'])
+const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH, ZSTD_e_flush } = constants
+const gunzip = (): Transform => createGunzip({ flush: Z_SYNC_FLUSH, finishFlush: Z_SYNC_FLUSH })
 
-function decompressor(encoding: string): Transform | undefined {
-  const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH, ZSTD_e_flush } = constants
-  switch (encoding) {
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip({ flush: Z_SYNC_FLUSH, finishFlush: Z_SYNC_FLUSH })
-    case 'deflate':
-      return createInflate({ flush: Z_SYNC_FLUSH, finishFlush: Z_SYNC_FLUSH })
-    case 'br':
-      return createBrotliDecompress({ flush: BROTLI_OPERATION_FLUSH })
-    case 'zstd':
-      return createZstdDecompress({ flush: ZSTD_e_flush })
-    default:
-      return undefined
-  }
+const DECOMPRESSORS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ['gzip', gunzip],
+  ['x-gzip', gunzip],
+  ['deflate', () => createInflate({ flush: Z_SYNC_FLUSH, finishFlush: Z_SYNC_FLUSH })],
+  ['br', () => createBrotliDecompress({ flush: BROTLI_OPERATION_FLUSH })],
+  ['zstd', () => createZstdDecompress({ flush: ZSTD_e_flush })],
+])
+
+function decompressorOf(encoding: string | undefined): (() => Transform) | undefined {
+  return encoding === undefined ? undefined : DECOMPRESSORS.get(encoding.trim().toLowerCase())
 }
