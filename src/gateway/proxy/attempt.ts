@@ -13,15 +13,14 @@ import { isOver } from './attempt-result.ts'
 import type { AttemptFault, AttemptResult, RelayEnd } from './attempt-result.ts'
 import type { ClientStream } from './client-stream.ts'
 import type { ModelRewriter } from '../dialects/model-rewriter.ts'
+import { answerHeld, HOLD_BYTES, isDocument } from './held-answer.ts'
 import { inflaterFor } from './inflate.ts'
 import type { Inflater } from './inflate.ts'
 import { letGo } from './let-go.ts'
 import { SilenceWatch } from './silence-watch.ts'
 import type { ProbeResult, Silence, SilenceLimits } from './silence-watch.ts'
-import { isDocument, Tail } from './tail.ts'
+import { Tail } from './tail.ts'
 
-/** A short answer that is not streamed is held until it is whole: a cut one can still be told. */
-const HOLD_BYTES = 256 * 1024
 /** What is kept of a worker's error body, and how long it may take to arrive. */
 const ERROR_BODY_BYTES = 1024 * 1024
 const ERROR_BODY_MS = 5_000
@@ -264,17 +263,13 @@ export class Attempt implements Dispatcher.DispatchHandler {
     const { client, headersOf, rewrite, streamed, isWhole } = this.#options
     for (const chunk of this.#held) this.#tail.push(chunk)
     this.#chunks = 1
-    const leavesRoom = streamed && !isWhole(this.#tail.bytes())
-    const pieces =
-      rewrite === undefined
-        ? this.#held
-        : [...this.#held, undefined].flatMap((held) => rewrite(held))
-    const [only] = pieces
-    const body = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces)
-    if (leavesRoom) {
-      client.startStream(this.#status, headersOf(this.#headers))
-      client.write(body)
-    } else client.answer(this.#status, headersOf(this.#headers), body)
+    const answer = {
+      status: this.#status,
+      headers: headersOf(this.#headers),
+      chunks: this.#held,
+      leavesRoom: streamed && !isWhole(this.#tail.bytes()),
+    }
+    answerHeld(client, answer, rewrite)
   }
 
   /** The worker has sent the first byte of an answer. */

@@ -40,15 +40,3 @@ export class Tail {
     this.#kept = kept
   }
 }
-
-/** Whether these are one JSON document from its beginning to its end. */
-export function isDocument(parts: readonly Buffer[]): boolean {
-  const text = Buffer.concat(parts).toString('utf8')
-  if (!text.startsWith('{') || !text.trimEnd().endsWith('}')) return false
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false // the end of a part of it looked like its own
-  }
-}
