@@ -62,11 +62,18 @@ function endsBoundary(next: number | undefined): boolean {
 }
 
 function readHead(head: string): { name: string | undefined; isFile: boolean } {
-  const dispositions = head.split('\r\n').filter((line) => /^content-disposition\s*:/i.test(line))
+  const lines = head.split('\r\n')
+  const dispositions = lines.filter((line) => /^content-disposition\s*:/i.test(line))
   const [line = ''] = dispositions
+  if (lines.some(isAmbiguous) || /;\s*name\*/i.test(line)) throw broken('its head is ambiguous')
   const names = [...line.matchAll(/;\s*name\s*=\s*(?:"([^"\\]*)"|([^;\s"]+))/gi)]
   if (dispositions.length > 1 || names.length > 1) throw broken('a part has two names')
   return { name: names[0]?.[1] ?? names[0]?.[2], isFile: /;\s*filename\*?\s*=/i.test(line) }
+}
+
+/** It goes on from the line before, ends early for some, or says that the value is encoded. */
+function isAmbiguous(line: string): boolean {
+  return /^[ \t]|[\r\n]|^content-transfer-encoding\s*:\s*quoted/i.test(line)
 }
 
 function startsWith(bytes: Buffer, at: number, text: string): boolean {

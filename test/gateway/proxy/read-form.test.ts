@@ -45,6 +45,23 @@ test('a model that is hidden in a file, or comes twice, is not believed', () => 
   assert.deepEqual(read(`${model}--XX--\r\n${lure}--XX--`), { model: 'denied' })
 })
 
+// A worker joins folded lines, ends them at a bare line feed, reads the names of RFC 2231 and undoes
+// quoted-printable. Each of these hid a second model from the rules.
+test('a head that a worker reads in another way is refused', () => {
+  const lure = named('model', 'allowed')
+  for (const head of [
+    'Content-Disposition: form-data;\r\n name="model"',
+    'Content-Disposition: form-data;\r\n\tname="model"',
+    'X: a\nContent-Disposition: form-data; name="model"',
+    'X: a\rContent-Disposition: form-data; name="model"',
+    "Content-Disposition: form-data; name*=utf-8''model",
+    'Content-Disposition: form-data; name*0="mo"; name*1="del"',
+    'Content-Disposition: form-data; name="model"\r\nContent-Transfer-Encoding: Quoted-Printable',
+  ]) {
+    assert.throws(() => read(`${part(head, 'denied')}${lure}--XX--`), /its head is ambiguous/, head)
+  }
+})
+
 test('what is no form says why', () => {
   const whole = `${named('model', 'a')}--XX--`
   assert.throws(() => read(whole, 'multipart/form-data'), /form: no boundary/)
