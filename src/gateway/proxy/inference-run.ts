@@ -3,21 +3,22 @@
 
 import type { Lease } from '../admission/ask.ts'
 import { GatewayError } from '../errors.ts'
-import type { Fault, FaultCode, WorkerReason } from '../errors.ts'
+import type { WorkerReason } from '../errors.ts'
 import { decideNext } from '../policy/retry.ts'
 import type { AttemptFailure } from '../policy/retry.ts'
 import type { ActiveRequest } from './active-requests.ts'
 import { answerHead } from './answer-head.ts'
 import { askOf } from './ask-of.ts'
 import { Attempt } from './attempt.ts'
+import { failingOf, failureOf, isStaleSocket, reasonOf } from './attempt-failure.ts'
+import type { Failing } from './attempt-failure.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import type { ClientStream } from './client-stream.ts'
 import { countUse } from './count-use.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { InferenceDeps, InferenceRequest, Upstream } from './inference-deps.ts'
-import { failingOf, failureOf, isStaleSocket, reasonOf } from './attempt-failure.ts'
-import type { Failing } from './attempt-failure.ts'
 import { finishAnswer } from './finish-answer.ts'
+import { codeOf, refusalStands, saysNobodyIsLeft, workersOf } from './give-up.ts'
 import { letGo } from './let-go.ts'
 import { noteSending } from './notice.ts'
 import type { Outcome } from './request-outcome.ts'
@@ -292,20 +293,14 @@ export class InferenceRun {
   /** No further attempt: the worker's own words where there are some, else what happened where. */
   #giveUp(): Outcome {
     const { request, active } = this.#serving
-    const model = request.facts.model
-    const failed = [...this.#failed].map(([worker, reason]): WorkerReason => ({ worker, reason }))
-    const workers = [...failed, ...this.#others]
-    const last = active.failures.at(-1)?.kind
-    if (last === 'missing_model') {
-      throw new GatewayError({ code: 'model_not_installed', model, workers })
-    }
     const refusal = this.#refusal
-    if (refusal !== undefined && last !== 'transport' && last !== 'silent' && last !== 'timeout') {
-      return this.#passRefusal(refusal)
-    }
-    const timedOut = active.failures.some(({ kind }) => kind === 'silent' || kind === 'timeout')
-    const code: Fault['code'] = timedOut ? 'attempts_timed_out' : 'attempts_failed'
-    throw new GatewayError({ code, model, workers })
+    if (refusal !== undefined && refusalStands(active.failures)) return this.#passRefusal(refusal)
+    const failed = [...this.#failed].map(([worker, reason]): WorkerReason => ({ worker, reason }))
+    throw new GatewayError({
+      code: codeOf(active.failures),
+      model: request.facts.model,
+      workers: [...failed, ...this.#others],
+    })
   }
 
   /** A worker's error passes unchanged; inside a stream that a heartbeat began, as its event. */
@@ -323,19 +318,4 @@ export class InferenceRun {
   #parts() {
     return { deps: this.#deps, ...this.#serving }
   }
-}
-
-const STILL_HOPE: ReadonlySet<FaultCode> = new Set([
-  'queue_timeout',
-  'queue_full',
-  'cancelled_by_operator',
-  'shutting_down',
-])
-
-function saysNobodyIsLeft(error: unknown): error is GatewayError {
-  return error instanceof GatewayError && !STILL_HOPE.has(error.fault.code)
-}
-
-function workersOf({ fault }: GatewayError): readonly WorkerReason[] {
-  return 'workers' in fault ? fault.workers : []
 }
